@@ -1,0 +1,108 @@
+"""Where everything about a run lies in its store: the one place that names keys.
+
+`docs/design/store-format.md` describes each file. Keys are relative to the store's root and use forward slashes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Optional, Tuple
+
+_CHECKPOINT = re.compile(r"(\d{4,})-(\d{6,})")
+
+
+def run_prefix(run: str) -> str:
+    return "runs/%s/" % run
+
+
+def spec_key(run: str) -> str:
+    return "runs/%s/spec.json" % run
+
+
+def control_key(run: str) -> str:
+    return "runs/%s/control.json" % run
+
+
+def outputs_key(run: str) -> str:
+    return "runs/%s/outputs.json" % run
+
+
+def stint_prefix(run: str, stint: int) -> str:
+    return "runs/%s/stints/%04d/" % (run, stint)
+
+
+def stints_prefix(run: str) -> str:
+    return "runs/%s/stints/" % run
+
+
+def order_key(run: str, stint: int) -> str:
+    return stint_prefix(run, stint) + "order.json"
+
+
+def claim_key(run: str, stint: int) -> str:
+    return stint_prefix(run, stint) + "claim.json"
+
+
+def beat_key(run: str, stint: int) -> str:
+    return stint_prefix(run, stint) + "beat.json"
+
+
+def end_key(run: str, stint: int) -> str:
+    return stint_prefix(run, stint) + "end.json"
+
+
+def log_prefix(run: str, stint: int) -> str:
+    return stint_prefix(run, stint) + "log/"
+
+
+def log_key(run: str, stint: int, segment: int) -> str:
+    return log_prefix(run, stint) + "%06d" % segment
+
+
+def metrics_prefix(run: str, stint: int) -> str:
+    return stint_prefix(run, stint) + "metrics/"
+
+
+def metrics_key(run: str, stint: int, segment: int) -> str:
+    return metrics_prefix(run, stint) + "%06d" % segment
+
+
+def checkpoints_prefix(run: str) -> str:
+    return "runs/%s/checkpoints/" % run
+
+
+def checkpoint_id(stint: int, number: int) -> str:
+    """The name of a checkpoint; names sort as the pairs do up to 9999 stints (`checkpoint_order` always does)."""
+    return "%04d-%06d" % (stint, number)
+
+
+def checkpoint_key(run: str, checkpoint: str) -> str:
+    return "%s%s.json" % (checkpoints_prefix(run), checkpoint)
+
+
+def checkpoint_order(checkpoint: str) -> Tuple[int, int]:
+    """(stint, number) of a checkpoint id; the highest pair is the last checkpoint."""
+    match = _CHECKPOINT.fullmatch(checkpoint)
+    if match is None:
+        raise ValueError("not a checkpoint id: %r" % checkpoint)
+    return int(match.group(1)), int(match.group(2))
+
+
+def checkpoint_of_key(key: str) -> Optional[str]:
+    """The checkpoint id that a manifest's key stands for, or None for any other key."""
+    name = key.rsplit("/", 1)[-1]
+    if not name.endswith(".json") or _CHECKPOINT.fullmatch(name[:-5]) is None:
+        return None
+    return name[:-5]
+
+
+def blob_key(sha256: str) -> str:
+    return "blobs/sha256/%s/%s" % (sha256[:2], sha256[2:])
+
+
+def blob_of_key(key: str) -> Optional[str]:
+    """The digest that a blob's key stands for, or None for any other key."""
+    parts = key.split("/")
+    if len(parts) != 4 or parts[:2] != ["blobs", "sha256"]:
+        return None
+    return parts[2] + parts[3]

@@ -1,0 +1,1 @@
+"""Store clients that need only the standard library, shared by both halves."""

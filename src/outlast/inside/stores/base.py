@@ -1,0 +1,71 @@
+"""What every store can do: eight verbs on keys. Layout, blobs, retries and copying live above."""
+
+from __future__ import annotations
+
+import abc
+from typing import BinaryIO, Iterator, NamedTuple, Optional, Union
+
+CHUNK_BYTES = 1 << 20
+
+#: What can be put: bytes, or a binary file read from its current position to its end.
+Data = Union[bytes, BinaryIO]
+
+
+class Entry(NamedTuple):
+    """One key as `list` and `head` report it."""
+
+    key: str
+    size_bytes: int
+    modified_at: float
+
+
+class Store(abc.ABC):
+    """A place that keeps bytes under keys such as `runs/x/spec.json`.
+
+    Every verb is safe to call from several threads. A reader sees a key's old bytes or its new bytes, never a
+    mixture and never a part. Errors: `NotFound` for a missing key, `StoreFull` when there is no space, `PlaceError`
+    for what another try may mend, `RequestError` for a key or address that can never work.
+    """
+
+    #: The address this store was opened with, without credentials, for messages.
+    url: str = ""
+
+    @abc.abstractmethod
+    def put(self, key: str, data: Data) -> None:
+        """Write or replace a key. Durable when it returns."""
+
+    @abc.abstractmethod
+    def put_if_absent(self, key: str, data: Data) -> bool:
+        """Write a key that does not exist yet. Of any number of writers exactly one gets True. Durable then."""
+
+    @abc.abstractmethod
+    def get(self, key: str) -> bytes:
+        """All bytes of a key; for small objects."""
+
+    @abc.abstractmethod
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        """Up to `length` bytes from `start`; empty past the end."""
+
+    @abc.abstractmethod
+    def head(self, key: str) -> Optional[Entry]:
+        """Size and time of a key, or None when it does not exist."""
+
+    @abc.abstractmethod
+    def list(self, prefix: str) -> Iterator[Entry]:
+        """Every key that starts with `prefix`, sorted by key. Unfinished writes are never listed."""
+
+    @abc.abstractmethod
+    def delete(self, key: str) -> None:
+        """Remove a key. Removing what is not there is not an error."""
+
+    def read_into(self, key: str, target: BinaryIO) -> int:
+        """Copy a key's bytes into a file in pieces, and return how many there were."""
+        total = 0
+        while True:
+            piece = self.get_range(key, total, CHUNK_BYTES)
+            if not piece:
+                if total == 0 and self.head(key) is None:
+                    self.get(key)
+                return total
+            target.write(piece)
+            total += len(piece)
