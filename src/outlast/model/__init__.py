@@ -1,0 +1,1 @@
+"""The nouns: what a user asks for and what there is. No I/O."""

@@ -1,0 +1,43 @@
+"""What a user typed, before anything is resolved, packed or checked against the disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """The words of `outlast run` (and of `client.runs.submit`). `None` means: not said, ask outlast.toml.
+
+    `target` is a script, a folder with an `outlast.toml`, or a spec file. Relative data sources are relative to
+    `cwd`; checkpoint and output places are relative to the script's folder.
+    """
+
+    target: str
+    args: tuple[str, ...] = ()
+    cwd: Path = field(default_factory=Path.cwd)
+    data: tuple[str, ...] = ()  # "SRC" or "NAME=SRC"
+    checkpoint: str | None = None
+    output: str | None = None
+    limit: str | None = None  # "1h"
+    stints: str | None = None  # "auto" or a number
+    until: str | None = None
+    params: tuple[str, ...] = ()  # "lr=0.1"
+    requirements: str | None = None
+    python: str | None = None
+    env: tuple[str, ...] = ()  # "NAME=value", or "NAME" to take the value from here
+    secrets: tuple[str, ...] = ()  # names
+    cpus: int | None = None
+    memory: str | None = None
+    gpus: int | None = None
+    npus: int | None = None
+    name: str | None = None
+    platform: str | None = None
+    grace: str | None = None
+    retries: int | None = None
+    network: bool | None = None
+    sandbox: str | None = None  # auto, on, off
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    allow_secret_files: bool | None = None

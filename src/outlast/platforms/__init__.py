@@ -1,0 +1,1 @@
+"""Somewhere that gives machines. One folder per platform; they never import each other."""

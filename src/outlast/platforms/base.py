@@ -1,0 +1,94 @@
+"""What a platform must do to take part in a run: five methods and a check.
+
+A platform gives one machine for one stint and says what became of it. It knows nothing of checkpoints, metrics or
+other stints: those are read from the run folder. `docs/design/writing-a-platform.md` walks through one.
+"""
+
+from __future__ import annotations
+
+import abc
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from outlast.inside.records import Order
+from outlast.model.spec import RunSpec
+
+
+class JobState(enum.StrEnum):
+    """A stint's job as its platform sees it."""
+
+    ABSENT = "absent"  # no job of that name: never submitted, or forgotten
+    QUEUED = "queued"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What `poll` found out about one job."""
+
+    state: JobState
+    detail: str = ""  # one phrase for the user: "waits for 1 cpu", "killed by signal 9"
+    exit_code: int | None = None
+    preempted: bool = False  # the platform itself took the machine
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One stint, ready to be started."""
+
+    spec: RunSpec
+    order: Order
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def job_name(self) -> str:
+        return job_name(self.order.run, self.order.stint)
+
+
+def job_name(run: str, stint: int) -> str:
+    """The name a stint's job carries on every platform; launching twice under one name starts one job."""
+    return f"{run}.{stint:04d}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `submit` would do, for `--dry-run` and the log."""
+
+    command: tuple[str, ...]
+    notices: tuple[str, ...] = ()  # sentences the user should read, e.g. "bubblewrap is not installed: …"
+
+
+class Platform(abc.ABC):
+    """Somewhere that gives machines."""
+
+    name: str
+
+    @abc.abstractmethod
+    def check(self, spec: RunSpec) -> None:
+        """Raise `SpecError` if this platform can never run such a stint (more cpus than the machine has)."""
+
+    @abc.abstractmethod
+    def plan(self, launch: Launch) -> Plan:
+        """What `submit` would start. Touches nothing."""
+
+    @abc.abstractmethod
+    def submit(self, launch: Launch) -> None:
+        """Start one stint and return at once. Never waits for scheduling; `poll` reports that. Idempotent by name."""
+
+    @abc.abstractmethod
+    def poll(self, names: Iterable[str]) -> dict[str, Job]:
+        """The state of many jobs in one go; every name asked for is in the answer."""
+
+    @abc.abstractmethod
+    def logs(self, name: str) -> str:
+        """What the platform itself recorded of a job (start-up errors), newest last; may be empty."""
+
+    @abc.abstractmethod
+    def cancel(self, name: str) -> None:
+        """End a job and everything it started, now. Cancelling what has ended is not an error."""
+
+    def wake_fds(self) -> list[int]:
+        """File descriptors that become readable when a job may have ended, so that a keeper need not poll fast."""
+        return []

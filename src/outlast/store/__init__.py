@@ -1,0 +1,1 @@
+"""Where bytes are kept, seen from outside: opening stores, packing code, cleaning up."""
