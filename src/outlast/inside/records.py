@@ -111,7 +111,9 @@ class Beat(Record):
     NAME: ClassVar[str] = "beat.json"
 
     count: int  # grows with every beat; the keeper watches this, not the time
-    phase: str  # claimed, fetching, environment, staging, restoring, starting, running, handing-over, committing
+    phase: (
+        str  # claimed, fetching, environment, staging, restoring, starting, running, handing-over, committing
+    )
     elapsed_s: float = 0.0  # since the runner started
     time_left_s: Optional[float] = None  # to the deadline
     epoch: Optional[float] = None  # finished epochs, or the epoch the script printed
@@ -163,8 +165,12 @@ class Manifest(Record):
     stint: int
     number: int
     files: Dict[str, Dict[str, Any]]  # path relative to the script's folder -> {"sha256", "size", "mode"}
-    parent: Optional[str] = None  # the checkpoint this one continues: its predecessor, or what the stint restored
-    progress: Dict[str, Any] = dataclasses.field(default_factory=dict)  # epoch, step, next_epoch, as far as known
+    parent: Optional[str] = (
+        None  # the checkpoint this one continues: its predecessor, or what the stint restored
+    )
+    progress: Dict[str, Any] = dataclasses.field(
+        default_factory=dict
+    )  # epoch, step, next_epoch, as far as known
     metrics: Dict[str, float] = dataclasses.field(default_factory=dict)
     elapsed_s: float = 0.0  # of the stint, when the snapshot was taken
     running_s: float = 0.0  # how long the script had been running then

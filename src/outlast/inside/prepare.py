@@ -1,0 +1,191 @@
+"""Everything before the script starts: code, environment, inputs, the last checkpoint, the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+from . import environment, sandbox, staging
+from .blobs import Blobs
+from .checkpoints import Checkpoints, Restored
+from .errors import PlaceError
+from .layout import checkpoint_order
+from .processes import thread_settings
+from .stint import Stint
+
+#: The zip (or the source folder) that this module was imported from: the script imports `outlast` from there too.
+BUNDLE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Prepared(NamedTuple):
+    """A script that is ready to start."""
+
+    argv: List[str]
+    env: Dict[str, str]
+    restored: Restored
+    sandboxed: bool
+
+
+def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
+    """Bring everything into place. `RequestError` and `PlaceError` say who can mend what failed."""
+    stint.enter("fetching")
+    code = stint.spec["code"]
+    inputs = list(stint.spec.get("inputs", ()))
+    stint.code_dir = staging.code_dir_for(stint.path("tree"), inputs)
+    staging.fetch_code(
+        Blobs(stint.store), code["sha256"], code["size_bytes"], stint.place.cache, stint.code_dir
+    )
+    stint.enter("environment")
+    python, extra_env = _environment(stint)
+    stint.enter("staging")
+    staged = staging.stage_inputs(inputs, stint.code_dir, stint.place.sandbox)
+    for notice in (*stint.place.notices, *staged.notices):
+        stint.say(notice)
+    stint.enter("restoring")
+    restored = _restore(stint)
+    env = _script_env(stint, restored, socket_path, flag_path)
+    env.update(extra_env)
+    argv = _command(stint, python)
+    if stint.place.sandbox:
+        argv = _sandboxed(stint, argv, staged.binds, env, python)
+    return Prepared(argv, env, restored, stint.place.sandbox)
+
+
+def _environment(stint: Stint) -> Tuple[str, Dict[str, str]]:
+    requirements = stint.spec.get("requirements")
+    ready = environment.prepare(
+        os.path.join(stint.code_dir, requirements) if requirements else None,
+        find_python(stint.spec["python"]),
+        stint.place.cache,
+        lambda argv, env, writable: _run_tool(stint, argv, env, writable),
+        stint.say,
+    )
+    return ready.python, ready.env
+
+
+def find_python(wanted: str) -> str:
+    """The interpreter the spec names, as a path that exists here."""
+    found = wanted if os.path.isabs(wanted) and os.path.exists(wanted) else shutil.which(wanted)
+    if found is None:
+        raise PlaceError(
+            "there is no %s on this machine; name an interpreter that is: --python python3" % wanted
+        )
+    return found
+
+
+def _run_tool(stint: Stint, argv: List[str], env: Dict[str, str], writable: List[str]) -> Tuple[int, str]:
+    """Run pip or uv in the sandbox: building a stranger's package runs a stranger's code."""
+    full_env = dict(_base_env())
+    full_env.update(env)
+    if stint.place.sandbox:
+        argv = sandbox.bwrap_command(
+            stint.place,
+            argv,
+            code_dir=stint.code_dir,
+            writable=[stint.folder("tmp"), _home(stint), *writable],
+            readonly=[stint.code_dir],
+            binds=[],
+            network=True,
+        )
+        full_env["HOME"] = _home(stint)
+    done = subprocess.run(
+        argv, env=full_env, cwd=stint.code_dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def _restore(stint: Stint) -> Restored:
+    """Put the ordered checkpoint back, or the newest older one that verifies, and say so."""
+    if stint.order.resume_from is None:
+        return Restored(None, None, [], 0)
+    checkpoints = Checkpoints(stint.store, stint.run)
+    wanted = checkpoint_order(stint.order.resume_from)
+    candidates = [name for name in reversed(checkpoints.ids()) if checkpoint_order(name) <= wanted]
+    restored = checkpoints.restore(candidates, stint.code_dir)
+    for name, why in restored.skipped:
+        stint.say("checkpoint %s is damaged (%s); trying the one before" % (name, why))
+    if restored.checkpoint is None:
+        stint.say("no earlier checkpoint could be restored; starting from the beginning")
+    else:
+        stint.say("restored checkpoint %s" % restored.checkpoint)
+    return restored
+
+
+def _home(stint: Stint) -> str:
+    home = os.path.join(stint.place.shared, "home")
+    os.makedirs(home, exist_ok=True)
+    return home
+
+
+def _base_env() -> Dict[str, str]:
+    """Our own environment without what is private to the runner."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("OUTLAST_")}
+
+
+def _script_env(stint: Stint, restored: Restored, socket_path: str, flag_path: str) -> Dict[str, str]:
+    env = _base_env()
+    env.update(thread_settings(stint.place.cpus))
+    if stint.place.gpus or stint.spec["resources"].get("gpus") == 0:
+        env["CUDA_VISIBLE_DEVICES"] = ",".join(stint.place.gpus)
+    if stint.place.npus:
+        env["ASCEND_RT_VISIBLE_DEVICES"] = ",".join(stint.place.npus)
+    env.update(stint.spec.get("env", {}))
+    for name, value in zip(stint.place.secret_names, stint.secrets):
+        env[name] = value
+    paths = [BUNDLE, env.get("PYTHONPATH", "")]
+    env["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    env["PYTHONUNBUFFERED"] = "1"
+    progress: Dict[str, Any] = restored.manifest.progress if restored.manifest else {}
+    output = stint.output_place
+    env.update(
+        OUTLAST_RUN=stint.run,
+        OUTLAST_STINT=str(stint.number),
+        OUTLAST_SOCKET=socket_path,
+        OUTLAST_FLAG=flag_path,
+        OUTLAST_CHECKPOINT=os.path.join(stint.code_dir, stint.checkpoint_place),
+        OUTLAST_OUTPUT=os.path.join(stint.code_dir, output) if output else stint.code_dir,
+        OUTLAST_RESTORED=restored.checkpoint or "",
+        OUTLAST_PROGRESS=json.dumps(progress),
+        OUTLAST_PARAMS=json.dumps(stint.spec.get("params", {})),
+    )
+    if stint.order.limit_s is not None:
+        env["OUTLAST_LIMIT_S"] = repr(stint.order.limit_s)
+    return env
+
+
+def _command(stint: Stint, python: str) -> List[str]:
+    """The plain contract: exactly the user's arguments, parameters last."""
+    script: str = stint.spec["script"]
+    arguments = list(stint.spec.get("args", ()))
+    arguments += ["--%s=%s" % pair for pair in stint.spec.get("params", {}).items()]
+    if script.endswith(".py"):
+        return [python, script, *arguments]
+    if script.endswith(".sh"):
+        return ["bash", script, *arguments]
+    return [os.path.join(".", script), *arguments]
+
+
+def _sandboxed(
+    stint: Stint, argv: List[str], binds: List[Tuple[str, str]], env: Dict[str, str], python: str
+) -> List[str]:
+    env["HOME"] = _home(stint)
+    return sandbox.bwrap_command(
+        stint.place,
+        argv,
+        code_dir=stint.code_dir,
+        writable=[stint.path("tree"), stint.folder("tmp"), stint.folder("desk"), _home(stint)],
+        readonly=[BUNDLE, *_interpreter_folders(python)],
+        binds=binds,
+        network=stint.place.network,
+    )
+
+
+def _interpreter_folders(python: str) -> List[str]:
+    """What the interpreter needs to be readable: its own prefix and, for an environment, the one it was made from."""
+    folders: List[Optional[str]] = [os.path.dirname(os.path.dirname(python))]
+    folders.append(os.path.dirname(os.path.dirname(os.path.realpath(python))))
+    return sorted({folder for folder in folders if folder})

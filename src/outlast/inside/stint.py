@@ -1,0 +1,117 @@
+"""What every part of a stint's runner shares: the order, the clock, the log, and where things are."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Callable, Dict, List, Optional
+
+from .deadline import Deadline
+from .ledger import PhaseClock
+from .place import Place
+from .progress import Progress
+from .records import Beat, Order, now_text
+from .shipper import Shipper
+from .stores.base import Store
+
+
+class Stint:
+    """One turn on one machine, from the runner's point of view."""
+
+    def __init__(
+        self,
+        place: Place,
+        store: Store,
+        order: Order,
+        spec: Dict[str, Any],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.place = place
+        self.store = store
+        self.order = order
+        self.spec = spec
+        self.code_dir = ""  # where the code lies and the script starts; known once it is fetched
+        self.run: str = order.run
+        self.number = order.stint
+        self._clock = clock
+        self._began = clock()
+        self.secrets = [os.environ.get("OUTLAST_SECRET_" + name, "") for name in place.secret_names]
+        self.phases = PhaseClock(clock)
+        self.phase = "claimed"
+        self.deadline = Deadline(order.limit_s, order.grace_s)
+        self.progress = Progress({})
+        self.last_checkpoint: Optional[str] = None
+        self.committed = 0
+        self.notice = ""
+        self.sample: Callable[[], Dict[str, Any]] = dict
+        self.nudge: Callable[[], None] = lambda: None
+        self.shipper = Shipper(
+            store, self.run, self.number, self.path("output.log"), [s.encode() for s in self.secrets if s]
+        )
+
+    def path(self, *parts: str) -> str:
+        """A path in the stint's own folder."""
+        return os.path.join(self.place.work, *parts)
+
+    def folder(self, *parts: str) -> str:
+        """The same, made if it is not there."""
+        found = self.path(*parts)
+        os.makedirs(found, exist_ok=True)
+        return found
+
+    @property
+    def checkpoint_place(self) -> str:
+        return str(self.spec["checkpoint"])
+
+    @property
+    def output_place(self) -> Optional[str]:
+        return self.spec.get("output")
+
+    def elapsed_s(self) -> float:
+        return self._clock() - self._began
+
+    def enter(self, phase: str) -> None:
+        """Begin a phase; the ledger closes the one before."""
+        self.phase = phase
+        self.phases.enter(phase.replace("-", "_"))
+        self.nudge()
+
+    def say(self, sentence: str) -> None:
+        """One line of ours in the script's log."""
+        self.shipper.log(("[outlast] %s\n" % sentence).encode("utf-8", "replace"))
+
+    def compose_beat(self, count: int) -> Beat:
+        """The beat as of now."""
+        now_s = self.elapsed_s()
+        progress = self.progress
+        return Beat(
+            count=count,
+            phase=self.phase,
+            elapsed_s=round(now_s, 3),
+            time_left_s=self.deadline.time_left_s(now_s),
+            metrics=dict(progress.metrics),
+            device=self.sample(),
+            last_checkpoint=self.last_checkpoint,
+            notice=self.notice,
+            at=now_text(),
+            **{name: value for name, value in progress.snapshot().items() if name != "next_epoch"},
+            **progress.rate(),
+        )
+
+
+def list_files(root: str, place: Optional[str], skip: str = "") -> List[str]:
+    """Regular files below a place of the script's folder, as paths relative to that folder; links are not followed."""
+    if not place:
+        return []
+    top = os.path.join(root, place)
+    if os.path.isfile(top) and not os.path.islink(top):
+        return [place]
+    found = []
+    for folder, _, names in os.walk(top):
+        for name in names:
+            full = os.path.join(folder, name)
+            relative = os.path.relpath(full, root).replace(os.sep, "/")
+            inside_skip = skip and (relative == skip or relative.startswith(skip + "/"))
+            if os.path.isfile(full) and not os.path.islink(full) and not inside_skip:
+                found.append(relative)
+    return sorted(found)

@@ -1,0 +1,352 @@
+"""While the script runs: find its checkpoints, watch the deadline, listen to the user, and end it politely."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import Any, Dict, List, Optional
+
+from . import verdict
+from .checkpoints import Restored
+from .child import Child
+from .committer import Committer, CommitResult
+from .deadline import FLAG, GO, KILL, TERM, Advice
+from .flag import StopFlag
+from .metrics import MetricReader, Point
+from .pulse import Pulse
+from .sampling import Sampler
+from .seen import SeenFile, see
+from .stint import Stint, list_files
+from .tail import Tail
+from .until import Until
+from .watcher import Candidate, Watcher
+
+TURN_S = 0.05
+#: Half of what settles a save; scanning a folder of a thousand files this often stays below 2 % of one core.
+SCAN_S = 0.1
+#: How long commits may fail for want of space before the stint gives up.
+FULL_PATIENCE_S = 10.0
+
+
+class Fenced(Exception):
+    """Another hand has ended this stint: leave without a trace."""
+
+
+class Supervisor:
+    """Looks after one running script until nothing of it is left and its last checkpoint is committed."""
+
+    def __init__(self, stint: Stint, pulse: Pulse, flag: StopFlag, restored: Restored) -> None:
+        self._stint = stint
+        self._pulse = pulse
+        self._flag = flag
+        self._lock = threading.RLock()
+        self._child: Optional[Child] = None
+        self._reader = MetricReader()
+        self.tail = Tail()
+        self._until = Until.parse(stint.spec["until"]) if stint.spec.get("until") else None
+        self._watcher = Watcher(stint.code_dir, stint.checkpoint_place, self._pids)
+        self._watcher.baseline()
+        self._committer = Committer(
+            stint.store,
+            stint.run,
+            stint.number,
+            stint.code_dir,
+            stint.folder("scratch"),
+            restored.checkpoint,
+            self._is_fenced,
+            self._on_commit,
+        )
+        self._tickets: Dict[int, Candidate] = {}
+        self._asked = ""
+        self._asked_why = ""
+        self._asked_at_s = 0.0
+        self._term_sent = False
+        self._noticed = False
+        self._acknowledged = False
+        self._saving_since_s: Optional[float] = None
+        self._full_since_s: Optional[float] = None
+        self._last_scan_s = 0.0
+        self._committed_after_ask = False
+        self.preempted = threading.Event()
+
+    # ---- what the desk calls, in its own thread
+
+    def on_hello(self, message: Dict[str, Any]) -> None:
+        self.on_progress(message)
+
+    def on_track(self, message: Dict[str, Any]) -> None:
+        values = message.get("values", {})
+        point = Point(self._stint.elapsed_s(), message.get("epoch"), message.get("step"), values)
+        self._stint.shipper.metric(point, "track")
+        self._stint.progress.measured({k: v for k, v in values.items() if isinstance(v, (int, float))})
+        self._started_speaking()
+
+    def on_progress(self, message: Dict[str, Any]) -> None:
+        now_s = self._stint.elapsed_s()
+        self._stint.progress.from_script(now_s, message)
+        if message.get("boundary"):
+            self._stint.deadline.answers = True
+            self._stint.deadline.boundary(now_s)
+        self._started_speaking()
+        self._stint.nudge()
+
+    def on_listening(self, message: Dict[str, Any]) -> None:
+        """The script reads the flag, so it can be asked by it."""
+        self._stint.deadline.answers = True
+
+    def on_noticed(self, message: Dict[str, Any]) -> None:
+        """The script has read the raised flag."""
+        self._noticed = True
+
+    def on_saving(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        """The script is about to replace its checkpoint: what lies there in between is nobody's business."""
+        with self._lock:
+            self._saving_since_s = self._stint.elapsed_s()
+        return {"ok": True}
+
+    def on_save(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        """The checkpoint place is whole now: take it, and let the script go on."""
+        now_s = self._stint.elapsed_s()
+        self._stint.deadline.answers = True
+        progress = message.get("progress") or {}
+        if progress:
+            self._stint.progress.from_script(now_s, progress)
+        with self._lock:
+            candidate = self._watcher.final(True, time.monotonic())
+            since_s, self._saving_since_s = self._saving_since_s, None
+            if candidate is None:
+                return {"ok": True, "ticket": 0}
+            ticket = self._take(candidate)
+            took_s = self._stint.elapsed_s() - (now_s if since_s is None else since_s)
+        self._stint.deadline.save_took(took_s)
+        self._stint.phases.add("saving", took_s)
+        return {"ok": True, "ticket": ticket}
+
+    def on_ack(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        self._acknowledged = True
+        return {"ok": True}
+
+    # ---- the script and its output
+
+    def run(self, argv: List[str], env: Dict[str, str], sandboxed: bool) -> verdict.Facts:
+        """Start the script and stay until it is gone and committed. `Fenced` when the stint is no longer ours."""
+        stint = self._stint
+        stint.enter("starting")
+        memory = None if stint.place.gpus or stint.place.npus else stint.place.memory_bytes
+        child = Child(argv, stint.code_dir, env, self._on_output, sandboxed, memory)
+        self._child = child
+        stint.deadline.script_started(stint.elapsed_s())
+        sampler = Sampler(child.pids, stint.place.cpus, stint.place.memory_bytes)
+        stint.sample = sampler.sample
+        try:
+            while True:
+                exit_code = child.wait(TURN_S)
+                if exit_code is not None:
+                    break
+                self._turn(child, sampler)
+        finally:
+            child.kill()
+            stint.sample = dict
+        child.finish_output()
+        self._read(b"", finish=True)
+        if stint.phase == "starting":
+            stint.enter("running")
+        if self._is_fenced():
+            raise Fenced
+        self._close(exit_code)
+        return verdict.Facts(
+            exit_code=exit_code,
+            asked=self._asked,
+            asked_why=self._asked_why,
+            acknowledged=self._acknowledged,
+            noticed=self._noticed or self._term_sent,
+            committed=stint.committed,
+            place=stint.checkpoint_place,
+            pending=self._watcher.pending(time.monotonic()) or "",
+            limit_s=stint.order.limit_s,
+            tail=self.tail.error_lines(),
+        )
+
+    def commit_outputs(self) -> None:
+        """The final outputs, as one manifest."""
+        self._committer.commit_outputs(self._outputs(skip=False))
+
+    def close(self) -> None:
+        self._committer.close()
+
+    def _on_output(self, chunk: bytes) -> None:
+        self._stint.shipper.log(chunk)
+        self.tail.feed(chunk)
+        self._started_speaking()
+        self._read(chunk)
+
+    def _read(self, chunk: bytes, finish: bool = False) -> None:
+        now_s = self._stint.elapsed_s()
+        points = self._reader.finish(now_s) if finish else self._reader.feed(chunk, now_s)
+        if not points:
+            return
+        reader = self._reader
+        self._stint.progress.from_log(now_s, reader.epoch, reader.epochs, reader.step, reader.steps)
+        for point in points:
+            self._stint.shipper.metric(point, "log")
+            self._stint.progress.measured(point.values)
+
+    def _started_speaking(self) -> None:
+        if self._stint.phase == "starting":
+            self._stint.enter("running")
+
+    # ---- one turn of the loop
+
+    def _turn(self, child: Child, sampler: Sampler) -> None:
+        stint = self._stint
+        now_s = stint.elapsed_s()
+        if self._pulse.fenced.is_set():
+            raise Fenced
+        self._scan(now_s)
+        if self._pulse.want_stop.is_set():
+            self._ask(verdict.STOP, "the user asked to stop", now_s)
+        elif self.preempted.is_set():
+            self._ask(verdict.PREEMPTED, "the machine is being taken away", now_s)
+        elif self._until is not None and not self._asked and self._until.holds(stint.progress.values()):
+            self._ask(verdict.UNTIL, str(stint.spec["until"]), now_s)
+        over = sampler.over_memory()
+        if over:
+            self._ask(verdict.MEMORY, over, now_s)
+            child.kill()
+            return
+        self._press(child, now_s)
+
+    def _ask(self, why: str, sentence: str, now_s: float) -> None:
+        """Ask the script to leave; the first asker stands, except that the user's word outranks a deadline."""
+        if self._asked and not (self._asked == verdict.DEADLINE and why in (verdict.STOP, verdict.UNTIL)):
+            return
+        self._asked, self._asked_why, self._asked_at_s = why, sentence, now_s
+        self._flag.raise_(why)
+        if self._stint.phase != "handing-over":
+            self._stint.enter("handing-over")
+        self._stint.say("asking the script to leave: %s" % sentence)
+
+    def _press(self, child: Child, now_s: float) -> None:
+        """Go as far as the deadline and the patience of whoever asked demand, and no further."""
+        advice = self._stint.deadline.decide(now_s)
+        if advice.action != GO and not self._asked:
+            self._ask(verdict.DEADLINE, advice.why, now_s)
+        if self._asked and self._asked != verdict.DEADLINE:
+            advice = self._patience(now_s, advice)
+        if advice.action == KILL:
+            child.kill()
+        elif advice.action == TERM and not self._term_sent:
+            self._term_sent = child.terminate()
+
+    def _patience(self, now_s: float, advice: Advice) -> Advice:
+        """How long to wait for a script that was asked by somebody other than the clock."""
+        if advice.action == KILL:
+            return advice
+        grace_s = self._stint.order.grace_s
+        waited_s = now_s - self._asked_at_s
+        if (
+            self._asked == verdict.UNTIL
+            and not self._stint.deadline.answers
+            and not self._committed_after_ask
+        ):
+            # The condition was just printed; the checkpoint that belongs to it usually comes next.
+            interval_s = self._stint.deadline.expected_interval_s
+            polite_s = grace_s if interval_s is None else 1.5 * interval_s
+        elif self._stint.deadline.answers and self._asked in (verdict.UNTIL, verdict.STOP):
+            polite_s = grace_s
+        else:
+            polite_s = 0.0
+        if waited_s >= polite_s + grace_s:
+            return Advice(KILL, "the script did not leave within %g s" % (polite_s + grace_s))
+        return Advice(TERM) if waited_s >= polite_s else Advice(FLAG)
+
+    # ---- checkpoints
+
+    def _scan(self, now_s: float) -> None:
+        if now_s - self._last_scan_s < SCAN_S:
+            return
+        self._last_scan_s = now_s
+        with self._lock:
+            if self._saving_since_s is not None:
+                return
+            candidate = self._watcher.scan(time.monotonic())
+            if candidate is not None:
+                self._take(candidate)
+                return
+            pending = self._watcher.pending(time.monotonic())
+        if self._full_since_s is None:
+            self._stint.notice = pending or self._pulse.problem
+
+    def _take(self, candidate: Candidate) -> int:
+        """Snapshot a whole checkpoint; its bytes go up while the script goes on."""
+        stint = self._stint
+        now_s = stint.elapsed_s()
+        ticket = self._committer.submit(
+            candidate.files,
+            self._outputs(skip=True),
+            stint.progress.snapshot(),
+            dict(stint.progress.metrics),
+            now_s,
+            stint.phases.phases().get("running", 0.0),
+        )
+        self._tickets[ticket] = candidate
+        # Offered once: if the commit fails, `_on_commit` gives it back.
+        self._watcher.committed(candidate)
+        stint.deadline.checkpoint(now_s)
+        return ticket
+
+    def _outputs(self, skip: bool) -> List[SeenFile]:
+        stint = self._stint
+        place = stint.checkpoint_place if skip else ""
+        found = [see(stint.code_dir, path) for path in list_files(stint.code_dir, stint.output_place, place)]
+        return [seen for seen in found if seen is not None]
+
+    def _on_commit(self, result: CommitResult) -> None:
+        stint = self._stint
+        with self._lock:
+            candidate = self._tickets.pop(result.ticket, None)
+            if result.kind == "committed" and result.checkpoint:
+                stint.last_checkpoint = result.checkpoint
+                stint.committed += 1
+                stint.deadline.commit_took(result.seconds)
+                stint.notice = ""
+                self._full_since_s = None
+                self._committed_after_ask = bool(self._asked)
+                stint.nudge()
+                return
+            if result.kind in ("changed", "full", "place") and candidate is not None:
+                self._watcher.rejected(candidate)
+        if result.kind in ("full", "place"):
+            stint.notice = "checkpoint not committed: %s" % result.problem
+            self._stint.say(stint.notice)
+            now_s = stint.elapsed_s()
+            self._full_since_s = now_s if self._full_since_s is None else self._full_since_s
+            if now_s - self._full_since_s >= FULL_PATIENCE_S:
+                self._ask(verdict.DISK, stint.notice, now_s)
+
+    def _close(self, exit_code: int) -> None:
+        """The script is gone: take its last checkpoint if it left a whole one, and wait for the bytes."""
+        stint = self._stint
+        stint.enter("committing")
+        clean = exit_code in (0, verdict.COME_BACK) or self._acknowledged
+        with self._lock:
+            self._saving_since_s = None
+            candidate = self._watcher.final(clean, time.monotonic())
+            if candidate is not None:
+                self._take(candidate)
+        left_s = stint.deadline.time_left_s(stint.elapsed_s())
+        # Bytes that are on their way are worth more than the last second; the platform has the final word anyway.
+        self._committer.drain(600.0 if left_s is None else max(5.0, left_s))
+
+    def _pids(self) -> List[int]:
+        return self._child.pids() if self._child is not None else []
+
+    def _is_fenced(self) -> bool:
+        self._pulse.look()
+        return self._pulse.fenced.is_set()
+
+
+def catch_preemption(supervisor: Supervisor) -> None:
+    """SIGTERM to the runner means that the platform wants its machine back."""
+    signal.signal(signal.SIGTERM, lambda *_: supervisor.preempted.set())
