@@ -47,7 +47,7 @@ class Child:
                     stderr=write_end,
                     start_new_session=True,
                     # The sandbox ends its content with itself; a plain process has to be told to follow us.
-                    preexec_fn=None if sandboxed else processes.die_with_parent,
+                    preexec_fn=None if sandboxed else processes.die_with_parent,  # noqa: PLW1509 - only one prctl
                 )
         except BaseException:
             os.close(read_end)

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional
 from . import verdict
 from .checkpoints import Restored
 from .child import Child
-from .committer import Committer, CommitResult
+from .committer import CommitResult, Committer
 from .deadline import FLAG, GO, KILL, TERM, Advice
 from .flag import StopFlag
 from .metrics import MetricReader, Point
@@ -245,11 +245,7 @@ class Supervisor:
             return advice
         grace_s = self._stint.order.grace_s
         waited_s = now_s - self._asked_at_s
-        if (
-            self._asked == verdict.UNTIL
-            and not self._stint.deadline.answers
-            and not self._committed_after_ask
-        ):
+        if self._asked == verdict.UNTIL and not self._stint.deadline.answers and not self._committed_after_ask:
             # The condition was just printed; the checkpoint that belongs to it usually comes next.
             interval_s = self._stint.deadline.expected_interval_s
             polite_s = grace_s if interval_s is None else 1.5 * interval_s
