@@ -26,6 +26,7 @@ class Child:
         env: Dict[str, str],
         on_output: Callable[[bytes], None],
         sandboxed: bool,
+        cpu_list: List[int],
         memory_bytes: Optional[int],
     ) -> None:
         self._sandboxed = sandboxed
@@ -37,18 +38,16 @@ class Child:
         except OSError:
             pass  # the default of 64 KiB works too, only slower
         try:
-            with processes.memory_limit(memory_bytes):
-                self._process = subprocess.Popen(
-                    argv,
-                    cwd=cwd,
-                    env=env,
-                    stdin=subprocess.DEVNULL,
-                    stdout=write_end,
-                    stderr=write_end,
-                    start_new_session=True,
-                    # The sandbox ends its content with itself; a plain process has to be told to follow us.
-                    preexec_fn=None if sandboxed else processes.die_with_parent,  # noqa: PLW1509 - only one prctl
-                )
+            self._process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=write_end,
+                stderr=write_end,
+                start_new_session=True,
+                preexec_fn=processes.preexec(cpu_list, memory_bytes),  # noqa: PLW1509 - takes no lock
+            )
         except BaseException:
             os.close(read_end)
             raise

@@ -13,7 +13,8 @@ from .blobs import Blobs
 from .checkpoints import Checkpoints, Restored
 from .errors import PlaceError
 from .layout import checkpoint_order
-from .processes import thread_settings
+from .place import without_secrets
+from .processes import thread_environment
 from .stint import Stint
 
 #: The zip (or the source folder) that this module was imported from: the script imports `outlast` from there too.
@@ -35,9 +36,7 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     code = stint.spec["code"]
     inputs = list(stint.spec.get("inputs", ()))
     stint.code_dir = staging.code_dir_for(stint.path("tree"), inputs)
-    staging.fetch_code(
-        Blobs(stint.store), code["sha256"], code["size_bytes"], stint.place.cache, stint.code_dir
-    )
+    staging.fetch_code(Blobs(stint.store), code["sha256"], code["size_bytes"], stint.place.cache, stint.code_dir)
     stint.enter("environment")
     python, extra_env = _environment(stint)
     stint.enter("staging")
@@ -70,9 +69,7 @@ def find_python(wanted: str) -> str:
     """The interpreter the spec names, as a path that exists here."""
     found = wanted if os.path.isabs(wanted) and os.path.exists(wanted) else shutil.which(wanted)
     if found is None:
-        raise PlaceError(
-            "there is no %s on this machine; name an interpreter that is: --python python3" % wanted
-        )
+        raise PlaceError("there is no %s on this machine; name an interpreter that is: --python python3" % wanted)
     return found
 
 
@@ -85,12 +82,12 @@ def _run_tool(stint: Stint, argv: List[str], env: Dict[str, str], writable: List
             stint.place,
             argv,
             code_dir=stint.code_dir,
-            writable=[stint.folder("tmp"), _home(stint), *writable],
+            writable=[stint.folder("tmp"), stint.place.home, *writable],
             readonly=[stint.code_dir],
             binds=[],
             network=True,
         )
-        full_env["HOME"] = _home(stint)
+        full_env["HOME"] = stint.place.home
     done = subprocess.run(
         argv, env=full_env, cwd=stint.code_dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, check=False,
@@ -115,28 +112,22 @@ def _restore(stint: Stint) -> Restored:
     return restored
 
 
-def _home(stint: Stint) -> str:
-    home = os.path.join(stint.place.shared, "home")
-    os.makedirs(home, exist_ok=True)
-    return home
-
-
 def _base_env() -> Dict[str, str]:
     """Our own environment without what is private to the runner."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("OUTLAST_")}
+    return {name: value for name, value in without_secrets(os.environ).items() if not name.startswith("OUTLAST_")}
 
 
 def _script_env(stint: Stint, restored: Restored, socket_path: str, flag_path: str) -> Dict[str, str]:
+    bundle = stint.place.bundle or BUNDLE
     env = _base_env()
-    env.update(thread_settings(stint.place.cpus))
+    env.update(thread_environment(stint.place.cpus))
     if stint.place.gpus or stint.spec["resources"].get("gpus") == 0:
         env["CUDA_VISIBLE_DEVICES"] = ",".join(stint.place.gpus)
     if stint.place.npus:
         env["ASCEND_RT_VISIBLE_DEVICES"] = ",".join(stint.place.npus)
     env.update(stint.spec.get("env", {}))
-    for name, value in zip(stint.place.secret_names, stint.secrets):
-        env[name] = value
-    paths = [BUNDLE, env.get("PYTHONPATH", "")]
+    env.update(stint.place.secret_values(os.environ))
+    paths = [bundle, env.get("PYTHONPATH", "")]
     env["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     env["PYTHONUNBUFFERED"] = "1"
     progress: Dict[str, Any] = restored.manifest.progress if restored.manifest else {}
@@ -172,13 +163,13 @@ def _command(stint: Stint, python: str) -> List[str]:
 def _sandboxed(
     stint: Stint, argv: List[str], binds: List[Tuple[str, str]], env: Dict[str, str], python: str
 ) -> List[str]:
-    env["HOME"] = _home(stint)
+    env["HOME"] = stint.place.home
     return sandbox.bwrap_command(
         stint.place,
         argv,
         code_dir=stint.code_dir,
-        writable=[stint.path("tree"), stint.folder("tmp"), stint.folder("desk"), _home(stint)],
-        readonly=[BUNDLE, *_interpreter_folders(python)],
+        writable=[stint.path("tree"), stint.folder("tmp"), stint.folder("desk"), stint.place.home],
+        readonly=[stint.place.bundle or BUNDLE, *_interpreter_folders(python)],
         binds=binds,
         network=stint.place.network,
     )

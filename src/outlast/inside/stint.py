@@ -35,7 +35,6 @@ class Stint:
         self.number = order.stint
         self._clock = clock
         self._began = clock()
-        self.secrets = [os.environ.get("OUTLAST_SECRET_" + name, "") for name in place.secret_names]
         self.phases = PhaseClock(clock)
         self.phase = "claimed"
         self.deadline = Deadline(order.limit_s, order.grace_s)
@@ -45,9 +44,8 @@ class Stint:
         self.notice = ""
         self.sample: Callable[[], Dict[str, Any]] = dict
         self.nudge: Callable[[], None] = lambda: None
-        self.shipper = Shipper(
-            store, self.run, self.number, self.path("output.log"), [s.encode() for s in self.secrets if s]
-        )
+        secrets = [value.encode("utf-8", "surrogateescape") for value in place.secret_values(os.environ).values()]
+        self.shipper = Shipper(store, self.run, self.number, self.path("output.log"), secrets)
 
     def path(self, *parts: str) -> str:
         """A path in the stint's own folder."""

@@ -134,7 +134,7 @@ class Supervisor:
         stint = self._stint
         stint.enter("starting")
         memory = None if stint.place.gpus or stint.place.npus else stint.place.memory_bytes
-        child = Child(argv, stint.code_dir, env, self._on_output, sandboxed, memory)
+        child = Child(argv, stint.code_dir, env, self._on_output, sandboxed, stint.place.cpu_list, memory)
         self._child = child
         stint.deadline.script_started(stint.elapsed_s())
         sampler = Sampler(child.pids, stint.place.cpus, stint.place.memory_bytes)
