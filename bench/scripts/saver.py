@@ -1,0 +1,31 @@
+"""Equal steps of pure computing, with a checkpoint of the given size every so often; prints the time the steps took."""
+
+import hashlib
+import os
+import sys
+import time
+
+import outlast
+
+MEGABYTES, ROUNDS, WORK = (int(text) for text in sys.argv[1:4])
+piece = os.urandom(1 << 20)
+
+
+def save(folder):
+    with open(os.path.join(folder, "weights.bin"), "wb") as file:
+        for number in range(MEGABYTES):
+            file.write(number.to_bytes(8, "little") + piece[8:])
+
+
+computing_s = saving_s = 0.0
+for _ in range(ROUNDS):
+    began = time.perf_counter()
+    digest = b"0"
+    for _ in range(WORK):
+        digest = hashlib.sha256(digest).digest()
+    computed = time.perf_counter()
+    if MEGABYTES:
+        outlast.save(save)
+    computing_s += computed - began
+    saving_s += time.perf_counter() - computed
+print("computing took", computing_s, "writing took", saving_s, flush=True)

@@ -1,0 +1,146 @@
+"""A home folder of its own, the real command line, and a hand that can kill anything that belongs to it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from outlast.client import Client
+from outlast.inside import processes
+
+SCRIPTS = Path(__file__).parent / "scripts"
+
+#: No pauses between tries and no patience limit: the crash tests interrupt far more often than the world does.
+RELENTLESS = {"OUTLAST_BACKOFF_S": "0", "OUTLAST_NO_PROGRESS_LIMIT": "100000"}
+
+
+class Lab:
+    """Everything happens below `folder`; `close` ends whatever is left."""
+
+    def __init__(self, folder, **environment):
+        self.folder = Path(folder)
+        self.home = self.folder / "home"
+        self.environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTLAST_")}
+        self.environ.update(environment, OUTLAST_HOME=str(self.home), NO_COLOR="1", COLUMNS="100")
+        self._client = None
+
+    @property
+    def client(self):
+        if self._client is None:
+            self._client = Client(home=self.home)
+        return self._client
+
+    def project(self, script, name="train.py"):
+        """A code folder with one of the scripts in it."""
+        folder = self.folder / f"project-{Path(script).stem}"
+        folder.mkdir(exist_ok=True)
+        target = folder / name
+        target.write_bytes((SCRIPTS / script).read_bytes())
+        return target
+
+    def outlast(self, *arguments, check=True, timeout=120, cwd=None, **environment):
+        """Run the command line for real."""
+        done = subprocess.run(
+            [sys.executable, "-m", "outlast.cli.entry", *map(str, arguments)],
+            env={**self.environ, **environment},
+            cwd=cwd or self.folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        if check:
+            assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def submit(self, *arguments):
+        """Start a run in the background and return its id."""
+        return self.outlast("run", "--detach", *arguments).stdout.split()[0]
+
+    def show(self, run):
+        return json.loads(self.outlast("show", run, "--json").stdout)
+
+    def wait(self, run, timeout_s=120):
+        """Until the run is final; fails with its story otherwise."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            view = self.client.runs.get(run)
+            if view.state.is_final:
+                return view
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{run} is still {view.state}: {view.to_json(detail=True)}\n{self.story()}")
+            time.sleep(0.05)
+
+    def until(self, condition, timeout_s=60, pause_s=0.01):
+        """Wait for a condition and return what it returned."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            found = condition()
+            if found:
+                return found
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{condition} did not come true in {timeout_s} s\n{self.story()}")
+            time.sleep(pause_s)
+
+    def pids(self, *words):
+        """Processes that mention this home folder and all the words in their command line."""
+        found = []
+        for name in os.listdir("/proc"):
+            if not name.isdigit() or int(name) == os.getpid():
+                continue
+            try:
+                command = Path("/proc", name, "cmdline").read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            if str(self.home) in command and all(word in command for word in words):
+                found.append(int(name))
+        return found
+
+    def keepers(self):
+        return self.pids("outlast.keeper")
+
+    def runners(self):
+        return [pid for pid in self.pids("place.json") if "bwrap" not in _name_of(pid)]
+
+    def scripts(self):
+        """The trainings themselves: what the runners' sandboxes (or the runners) have started last."""
+        found = []
+        for runner in self.runners():
+            found += [pid for pid in processes.descendants(runner) if "python" in _name_of(pid)]
+        return found
+
+    def wake(self):
+        """Any command that looks after runs starts the keeper again; this is the cheapest."""
+        from outlast.keeper.wake import ensure_keeper
+
+        ensure_keeper(self.home, self.environ)
+
+    def story(self):
+        logs = [self.home / "keeper.log", *self.home.glob("local/jobs/*/runner.log")]
+        return "\n".join(f"== {log}\n{log.read_text(errors='replace')[-3000:]}" for log in logs if log.exists())
+
+    def close(self):
+        for _ in range(20):
+            left = self.pids()
+            for pid in left:
+                processes.kill_tree(pid)
+            if not left:
+                return
+
+
+def _name_of(pid):
+    try:
+        return Path("/proc", str(pid), "comm").read_text()
+    except OSError:
+        return ""
+
+
+def kill(pid):
+    """kill -9; False when it was gone already."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
