@@ -244,9 +244,7 @@ class World:
         end_seen = None
         if end is not None:
             ago_s = self.now - memory.ended.setdefault(number, self.now) if is_last or alive else 1e9
-            end_seen = EndSeen(
-                end.reason, fingerprint=end.fingerprint, exit_code=end.exit_code, by=end.by, ago_s=ago_s
-            )
+            end_seen = EndSeen(end.reason, fingerprint=end.fingerprint, exit_code=end.exit_code, by=end.by, ago_s=ago_s)
         claimed = number in folder.claims
         silent_s = running_s = gone_s = None
         if end is None:
@@ -284,7 +282,8 @@ class World:
             if memory.running is None or memory.running[0] != number:
                 memory.running = (number, self.now)
             running_s = self.now - memory.running[1]
-        if state is Job.ENDED or (claimed and state is not Job.RUNNING):
+        asked = claimed or (state is Job.ABSENT and number in memory.submitted)
+        if state is Job.ENDED or (asked and state is not Job.RUNNING):
             if memory.gone is None or memory.gone[0] != number:
                 memory.gone = (number, self.now)
             gone_s = self.now - memory.gone[1]

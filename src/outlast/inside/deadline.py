@@ -130,7 +130,5 @@ class Deadline:
         if self._saved_s is not None and self._interval.known():
             interval_s = self._interval.expect()
             if self._saved_s + interval_s + save_s > kill_s:
-                return Advice(
-                    TERM, "the next checkpoint, %.1f s after the last, would come too late" % interval_s
-                )
+                return Advice(TERM, "the next checkpoint, %.1f s after the last, would come too late" % interval_s)
         return Advice(GO)

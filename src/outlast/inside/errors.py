@@ -5,7 +5,8 @@ InsideError
 ├── PlaceError      the machine or the network is at fault: another try may work
 │   └── StoreFull   no space left where bytes are kept
 ├── NotFound        a key that the store does not have
-└── Damaged         bytes that are not what their digest or format says
+├── Damaged         bytes that are not what their digest or format says
+└── Changed         a file was rewritten while it was being committed
 """
 
 from __future__ import annotations
@@ -37,3 +38,7 @@ class NotFound(InsideError):
 
 class Damaged(InsideError):
     """Bytes differ from what their digest or their format promises."""
+
+
+class Changed(InsideError):
+    """A file was rewritten while it was being committed; nothing was."""

@@ -96,8 +96,18 @@ def checkpoint_of_key(key: str) -> Optional[str]:
     return name[:-5]
 
 
+def cleaned_key(run: str, checkpoint: str) -> str:
+    """Where the manifest of a checkpoint goes whose bytes were cleaned away: history without a promise to restore."""
+    return "runs/%s/cleaned/%s.json" % (run, checkpoint)
+
+
 def blob_key(sha256: str) -> str:
     return "blobs/sha256/%s/%s" % (sha256[:2], sha256[2:])
+
+
+def damaged_key(sha256: str) -> str:
+    """The mark of a blob that failed verification: the next upload of these bytes replaces it."""
+    return "blobs/damaged/%s" % sha256
 
 
 def blob_of_key(key: str) -> Optional[str]:

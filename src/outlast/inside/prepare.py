@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 from . import environment, sandbox, staging
 from .blobs import Blobs
@@ -49,7 +49,7 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     env.update(extra_env)
     argv = _command(stint, python)
     if stint.place.sandbox:
-        argv = _sandboxed(stint, argv, staged.binds, env, python)
+        argv = _sandboxed(stint, argv, staged, env, python)
     return Prepared(argv, env, restored, stint.place.sandbox)
 
 
@@ -82,12 +82,12 @@ def _run_tool(stint: Stint, argv: List[str], env: Dict[str, str], writable: List
             stint.place,
             argv,
             code_dir=stint.code_dir,
-            writable=[stint.folder("tmp"), stint.place.home, *writable],
-            readonly=[stint.code_dir],
+            writable=[_home(stint), *writable],
+            readonly=[stint.code_dir, *_interpreter_folders([argv[0], find_python(stint.spec["python"])])],
             binds=[],
             network=True,
         )
-        full_env["HOME"] = stint.place.home
+        full_env["HOME"] = _home(stint)
     done = subprocess.run(
         argv, env=full_env, cwd=stint.code_dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, check=False,
@@ -160,23 +160,32 @@ def _command(stint: Stint, python: str) -> List[str]:
     return [os.path.join(".", script), *arguments]
 
 
-def _sandboxed(
-    stint: Stint, argv: List[str], binds: List[Tuple[str, str]], env: Dict[str, str], python: str
-) -> List[str]:
-    env["HOME"] = stint.place.home
+def _sandboxed(stint: Stint, argv: List[str], staged: staging.Staged, env: Dict[str, str], python: str) -> List[str]:
+    home = _home(stint)
+    env["HOME"] = home
+    interpreters = [python, find_python(stint.spec["python"])]
     return sandbox.bwrap_command(
         stint.place,
         argv,
         code_dir=stint.code_dir,
-        writable=[stint.path("tree"), stint.folder("tmp"), stint.folder("desk"), stint.place.home],
-        readonly=[stint.place.bundle or BUNDLE, *_interpreter_folders(python)],
-        binds=binds,
+        writable=[stint.path("tree"), stint.folder("desk"), home],
+        readonly=[stint.place.bundle or BUNDLE, *_interpreter_folders(interpreters)],
+        binds=staged.binds,
+        writable_binds=staged.writable_binds,
         network=stint.place.network,
     )
 
 
-def _interpreter_folders(python: str) -> List[str]:
-    """What the interpreter needs to be readable: its own prefix and, for an environment, the one it was made from."""
-    folders: List[Optional[str]] = [os.path.dirname(os.path.dirname(python))]
-    folders.append(os.path.dirname(os.path.dirname(os.path.realpath(python))))
-    return sorted({folder for folder in folders if folder})
+def _home(stint: Stint) -> str:
+    """The script's own home folder. Packages the user installed for himself stay visible through the user base."""
+    os.makedirs(stint.place.home, exist_ok=True)
+    return stint.place.home
+
+
+def _interpreter_folders(interpreters: List[str]) -> List[str]:
+    """What interpreters need to read: their own folders and, for an environment, those they were made from."""
+    found = set()
+    for python in interpreters:
+        for path in (python, os.path.realpath(python)):
+            found.add(os.path.dirname(os.path.dirname(path)))
+    return sorted(found)

@@ -50,9 +50,7 @@ class Pulse:
     def beat(self) -> None:
         self._count += 1
         try:
-            self._store.put_quick(
-                layout.beat_key(self._run, self._stint), self._compose(self._count).to_bytes()
-            )
+            self._store.put_quick(layout.beat_key(self._run, self._stint), self._compose(self._count).to_bytes())
             self.problem = ""
         except InsideError as error:
             self.problem = "the store cannot be written: %s" % error

@@ -50,6 +50,8 @@ class Record:
             raise Damaged("%s is not JSON: %s" % (cls.NAME, error)) from None
         if not isinstance(body, dict):
             raise Damaged("%s is not a JSON object" % cls.NAME)
+        if not isinstance(body.get("format", FORMAT), int):
+            raise Damaged("%s has the format %r, which is not a number" % (cls.NAME, body["format"]))
         if body.get("format", FORMAT) > FORMAT:
             raise RequestError(
                 "%s has format %s, this version of outlast reads up to %d; upgrade outlast"
@@ -111,9 +113,7 @@ class Beat(Record):
     NAME: ClassVar[str] = "beat.json"
 
     count: int  # grows with every beat; the keeper watches this, not the time
-    phase: (
-        str  # claimed, fetching, environment, staging, restoring, starting, running, handing-over, committing
-    )
+    phase: str  # claimed, fetching, environment, staging, restoring, starting, running, handing-over, committing
     elapsed_s: float = 0.0  # since the runner started
     time_left_s: Optional[float] = None  # to the deadline
     epoch: Optional[float] = None  # finished epochs, or the epoch the script printed
@@ -165,12 +165,8 @@ class Manifest(Record):
     stint: int
     number: int
     files: Dict[str, Dict[str, Any]]  # path relative to the script's folder -> {"sha256", "size", "mode"}
-    parent: Optional[str] = (
-        None  # the checkpoint this one continues: its predecessor, or what the stint restored
-    )
-    progress: Dict[str, Any] = dataclasses.field(
-        default_factory=dict
-    )  # epoch, step, next_epoch, as far as known
+    parent: Optional[str] = None  # the checkpoint this one continues: its predecessor, or what the stint restored
+    progress: Dict[str, Any] = dataclasses.field(default_factory=dict)  # epoch, step, next_epoch, as far as known
     metrics: Dict[str, float] = dataclasses.field(default_factory=dict)
     elapsed_s: float = 0.0  # of the stint, when the snapshot was taken
     running_s: float = 0.0  # how long the script had been running then

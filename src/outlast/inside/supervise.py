@@ -77,7 +77,8 @@ class Supervisor:
 
     def on_track(self, message: Dict[str, Any]) -> None:
         values = message.get("values", {})
-        point = Point(self._stint.elapsed_s(), message.get("epoch"), message.get("step"), values)
+        at_s = self._stint.elapsed_s() - (time.monotonic() - message["at"])
+        point = Point(round(at_s, 3), message.get("epoch"), message.get("step"), values)
         self._stint.shipper.metric(point, "track")
         self._stint.progress.measured({k: v for k, v in values.items() if isinstance(v, (int, float))})
         self._started_speaking()
@@ -327,8 +328,9 @@ class Supervisor:
         stint.enter("committing")
         clean = exit_code in (0, verdict.COME_BACK) or self._acknowledged
         with self._lock:
-            self._saving_since_s = None
-            candidate = self._watcher.final(clean, time.monotonic())
+            # A script that died while it exchanged its files left a mixture of two checkpoints.
+            torn = self._saving_since_s is not None
+            candidate = None if torn else self._watcher.final(clean, time.monotonic())
             if candidate is not None:
                 self._take(candidate)
         left_s = stint.deadline.time_left_s(stint.elapsed_s())

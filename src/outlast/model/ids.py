@@ -32,6 +32,4 @@ def new_run_id(now: datetime.datetime | None = None) -> str:
     """A fresh id. Within a day two ids collide once in about 25 million pairs; submitting checks anyway."""
     moment = now or datetime.datetime.now()
     words = f"{secrets.choice(_QUALITIES)}-{secrets.choice(_ANIMALS)}"
-    return (
-        f"{moment:%m%d}-{words}-{secrets.choice(_SUFFIX)}{secrets.choice(_SUFFIX)}{secrets.choice(_SUFFIX)}"
-    )
+    return f"{moment:%m%d}-{words}-{secrets.choice(_SUFFIX)}{secrets.choice(_SUFFIX)}{secrets.choice(_SUFFIX)}"

@@ -20,9 +20,7 @@ def _inside_path(value: str) -> str:
     """A relative path that stays inside the work folder, normalised, without a trailing slash."""
     path = PurePosixPath(value)
     if not value or path.is_absolute() or ".." in path.parts:
-        raise ValueError(
-            f"{value!r} is outside the work folder; give a path below the script's folder, like 'ckpt'"
-        )
+        raise ValueError(f"{value!r} is outside the work folder; give a path below the script's folder, like 'ckpt'")
     if str(path) == ".":
         raise ValueError("the work folder itself cannot be used here; name a folder below it, like 'ckpt'")
     return str(path)
@@ -30,9 +28,7 @@ def _inside_path(value: str) -> str:
 
 def _name(value: str) -> str:
     if not NAME_PATTERN.fullmatch(value):
-        raise ValueError(
-            f"{value!r} is not a name; use letters, digits, '.', '_' and '-', at most 63, e.g. 'mnist-a1'"
-        )
+        raise ValueError(f"{value!r} is not a name; use letters, digits, '.', '_' and '-', at most 63, e.g. 'mnist-a1'")
     return value
 
 
@@ -85,14 +81,10 @@ class RunSpec(_Model):
     params: dict[str, str] = Field(default_factory=dict, description="passed to the script as --name=value")
     code: CodePack
     code_folder: str = Field("", description="where the code was packed from, for messages only")
-    python: str = Field(
-        description="interpreter of the script: an absolute path, or a name looked up on PATH"
-    )
+    python: str = Field(description="interpreter of the script: an absolute path, or a name looked up on PATH")
     requirements: str | None = Field(None, description="requirements file, relative to the code folder")
     env: dict[str, str] = Field(default_factory=dict)
-    secrets: tuple[str, ...] = Field(
-        (), description="names only; the values stay in the home folder's secrets"
-    )
+    secrets: tuple[str, ...] = Field((), description="names only; the values stay in the home folder's secrets")
     inputs: tuple[Input, ...] = ()
     checkpoint: InsidePath = DEFAULT_CHECKPOINT
     output: InsidePath | None = None
@@ -100,9 +92,7 @@ class RunSpec(_Model):
     max_stints: int | None = Field(None, ge=1, description="none: as many as it takes")
     until: str | None = None
     grace_s: float = Field(10.0, ge=0)
-    script_retries: int = Field(
-        1, ge=0, description="how often a failing script is started again after progress"
-    )
+    script_retries: int = Field(1, ge=0, description="how often a failing script is started again after progress")
     resources: Resources = Resources()
     platforms: tuple[str, ...] = ("local",)
     network: bool = True

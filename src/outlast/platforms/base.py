@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from outlast.inside.records import Order
 from outlast.model.spec import RunSpec
+from outlast.settings import Settings
 
 
 class JobState(enum.StrEnum):
@@ -64,6 +65,11 @@ class Platform(abc.ABC):
     """Somewhere that gives machines."""
 
     name: str
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Platform:
+        """Set one up for a home; the registry calls this. Touches nothing."""
+        return cls()
 
     @abc.abstractmethod
     def check(self, spec: RunSpec) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import abc
 from typing import BinaryIO, Iterator, NamedTuple, Optional, Union
 
+from ..errors import NotFound, RequestError
+
 CHUNK_BYTES = 1 << 20
 
 #: What can be put: bytes, or a binary file read from its current position to its end.
@@ -17,6 +19,48 @@ class Entry(NamedTuple):
     key: str
     size_bytes: int
     modified_at: float
+
+
+def check_key(key: str) -> str:
+    """Return the key; `RequestError` if it can never be one: absolute, empty, with `..`, `//` or a NUL."""
+    try:
+        key.encode("utf-8")
+    except UnicodeEncodeError:
+        raise RequestError("bad key %r: not text that UTF-8 can carry" % key) from None
+    if "\0" in key or any(part in ("", ".", "..") for part in key.split("/")):
+        raise RequestError("bad key %r: use relative paths like 'runs/x/spec.json', without '..' or '//'" % key)
+    return key
+
+
+def check_prefix(prefix: str) -> str:
+    """Return a prefix for `list`; empty, or the beginning of a key."""
+    if prefix:
+        check_key(prefix[:-1] if prefix.endswith("/") else prefix)
+    return prefix
+
+
+class Writer(abc.ABC):
+    """An unfinished object that takes its bytes first and its key last."""
+
+    @abc.abstractmethod
+    def write(self, data: bytes) -> None:
+        """Add bytes at the end."""
+
+    @abc.abstractmethod
+    def commit(self, key: str, replace: bool = False) -> bool:
+        """Give the object its key as `put_if_absent` does (with `replace`: as `put` does). The writer is used up."""
+
+    @abc.abstractmethod
+    def abort(self) -> None:
+        """Forget the bytes. After `commit` this does nothing."""
+
+
+class Streams(abc.ABC):
+    """A store that can take bytes before their key is known, so that hashing and copying are one pass."""
+
+    @abc.abstractmethod
+    def writer(self) -> Writer:
+        """Begin an object."""
 
 
 class Store(abc.ABC):
@@ -57,6 +101,18 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def delete(self, key: str) -> None:
         """Remove a key. Removing what is not there is not an error."""
+
+    def put_quick(self, key: str, data: Data) -> None:
+        """`put` for what is rewritten every second: as atomic, but a power cut may bring older bytes back."""
+        self.put(key, data)
+
+    def touch(self, key: str) -> bool:
+        """Make a key look new, so that cleaning spares it for its grace period. False when it is gone."""
+        try:
+            self.put(key, self.get(key))
+        except NotFound:
+            return False
+        return True
 
     def read_into(self, key: str, target: BinaryIO) -> int:
         """Copy a key's bytes into a file in pieces, and return how many there were."""

@@ -1,0 +1,113 @@
+"""Plans and reports as text: what a dry run would do, what was fetched, what can be freed, what to expect."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from outlast.cli.paint import Ink, wrap
+from outlast.cli.words import pad
+from outlast.model.quantities import format_duration, format_size
+
+if TYPE_CHECKING:
+    from outlast.model.spec import RunSpec
+    from outlast.operations.clean import Cleaned
+    from outlast.operations.fetch import Fetched
+    from outlast.operations.forecast import Forecast
+    from outlast.operations.submit import RunPlan
+
+FILES_SHOWN = 10
+
+
+def plan_json(plan: RunPlan) -> dict[str, Any]:
+    """The plan for programs: the spec as it would be written, and what would be started."""
+    return {
+        "spec": plan.spec.model_dump(mode="json"),
+        "command": list(plan.platform.command),
+        "notices": list(plan.notices),
+    }
+
+
+def plan_lines(plan: RunPlan) -> list[str]:
+    """The whole plan; nothing of it has been done."""
+    ink = Ink()
+    facts = _spec_facts(plan.spec) | {"command": shlex.join(plan.platform.command)}
+    lines = [ink("bold", f"{plan.spec.name}: the plan; nothing was started")]
+    for name, value in facts.items():
+        first, *more = wrap(value, 13) or [""]
+        lines += [f"  {ink('dim', pad(name, 10))} {first}", *(f"{'':13}{line}" for line in more)]
+    return lines + notice_lines(plan.notices, ink)
+
+
+def _spec_facts(spec: RunSpec) -> dict[str, str]:
+    stints = "as many as it takes" if spec.max_stints is None else f"at most {spec.max_stints}"
+    limit = f"{format_duration(spec.limit_s)} each" if spec.limit_s is not None else "no limit"
+    arguments = [*(f"--{name}={value}" for name, value in spec.params.items()), *spec.args]
+    need = spec.resources
+    machine = [f"{need.cpus} cpu", format_size(need.memory_bytes) if need.memory_bytes else "memory without limit"]
+    machine += [f"{count} {kind}" for kind, count in (("gpu", need.gpus), ("npu", need.npus)) if count]
+    facts = {
+        "script": shlex.join([spec.script, *arguments]),
+        "code": f"{spec.code.files} files, {format_size(spec.code.size_bytes)} from {spec.code_folder}",
+        "data": ", ".join(f"{item.name}: {item.source} at {item.path}" for item in spec.inputs),
+        "checkpoint": spec.checkpoint,
+        "output": spec.output or "",
+        "stints": f"{stints}, {limit}",
+        "until": spec.until or "the script ends",
+        "grace": f"{format_duration(spec.grace_s)} to save before the end",
+        "retries": f"{spec.script_retries} after an error of the script that came after progress",
+        "python": spec.python,
+        "packages": spec.requirements or "",
+        "env": ", ".join(spec.env),  # names only: a value may be private
+        "secrets": ", ".join(spec.secrets),
+        "platform": ", ".join(spec.platforms),
+        "machine": ", ".join(machine),
+        "sandbox": f"{spec.sandbox}, network {'on' if spec.network else 'off'}",
+        "store": spec.store,
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def notice_lines(notices: tuple[str, ...] | list[str], ink: Ink) -> list[str]:
+    lines = []
+    for notice in notices:
+        first, *more = wrap(notice, 8) or [""]
+        lines += [f"{ink('yellow', 'notice:')} {first}", *(f"        {line}" for line in more)]
+    return lines
+
+
+def fetched_lines(fetched: Fetched, folder: Path) -> list[str]:
+    """What landed where."""
+    lines = []
+    for word, paths in (("new", fetched.new), ("replaced", fetched.replaced)):
+        lines += [f"  {folder / path} ({word})" for path in paths[:FILES_SHOWN]]
+        if len(paths) > FILES_SHOWN:
+            lines.append(f"  and {len(paths) - FILES_SHOWN} more ({word})")
+    count = len(fetched.new) + len(fetched.replaced)
+    words = f"fetched {count} file{'' if count == 1 else 's'}, {format_size(fetched.size_bytes)}, to {folder}"
+    if fetched.same:
+        words += f"; {len(fetched.same)} there already"
+    return [*notice_lines(fetched.notices, Ink()), *lines, words]
+
+
+def fetched_json(fetched: Fetched) -> dict[str, Any]:
+    return {**dataclasses.asdict(fetched), "folder": str(fetched.folder)}
+
+
+def forecast_lines(forecast: Forecast) -> list[str]:
+    """What to expect of the whole training."""
+    return wrap(forecast.sentence, 0)
+
+
+def rehearsal_lines(outcome: Rehearsal) -> list[str]:
+    """Whether both trainings agree; otherwise the first difference, its likely cause, and how many more there are."""
+    ink = Ink()
+    if not outcome.differences:
+        return [ink("green", "both trainings agree"), *wrap(outcome.sentence, 0)]
+    first, *more = outcome.differences
+    lines = [ink("red", "the interrupted training differs from the straight one"), *wrap(f"first: {first}", 0)]
+    if outcome.hint:
+        lines += wrap(f"likely cause: {outcome.hint}", 0)
+    return lines + [f"  {difference}" for difference in more[:FILES_SHOWN]]

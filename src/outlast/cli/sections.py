@@ -1,0 +1,155 @@
+"""The parts of a run as text: stints, ledger, checkpoints, metrics, next commands."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from outlast.cli.paint import Column, Ink, ago, number, table, wrap
+from outlast.cli.words import say
+from outlast.model.quantities import format_duration, format_size
+from outlast.model.states import RunState
+from outlast.model.view import LEDGER_COLUMNS, CheckpointView, RunView, StintView
+
+CHECKPOINTS_SHOWN = 5
+
+
+def progress_text(view: RunView) -> str:
+    """`epoch 12/40`, `step 300`, or nothing when the script says neither."""
+    for word, at, total in (("epoch", view.epoch, view.epochs), ("step", view.step, view.steps)):
+        if at is not None:
+            return f"{say(word)} {at:g}" + (f"/{total:g}" if total else "")
+    return ""
+
+
+def rate_text(view: RunView) -> str:
+    """`1.4 epochs/s`, or `12 s per epoch` when it is slow."""
+    if not view.rate or not view.rate_of:
+        return ""
+    noun = view.rate_of.rstrip("s")
+    if view.rate < 0.5:
+        return f"{format_duration(1 / view.rate)} per {noun}"
+    return f"{view.rate:.1f} {noun}s/s"
+
+
+def checkpoint_progress(checkpoint: CheckpointView) -> str:
+    """What a checkpoint knows about where it was taken: `epoch 9`."""
+    for word in ("epoch", "step"):
+        if checkpoint.progress.get(word) is not None:
+            return f"{word} {checkpoint.progress[word]:g}"
+    return ""
+
+
+def stint_lines(stints: Sequence[StintView], ink: Ink) -> list[str]:
+    """One line per stint: how it ended and what it left."""
+    columns = [
+        Column(say("stint"), right=True),
+        Column(say("reason"), paint=ink.state),
+        Column(say("time"), right=True),
+        Column(say("checkpoint")),
+        Column("platform"),
+        Column(say("detail"), flexible=True, paint=lambda text: ink("dim", text)),
+    ]
+    rows = []
+    for stint in stints:
+        seconds = stint.elapsed_s if stint.elapsed_s is not None else sum(stint.ledger.values())
+        rows.append([
+            str(stint.number),
+            str(stint.reason or stint.state),
+            format_duration(seconds) if seconds else "-",
+            stint.last_checkpoint or "-",
+            stint.platform,
+            (stint.message or stint.detail or stint.phase).split("\n")[0],
+        ])  # fmt: skip
+    return table(columns, rows, ink, indent=2)
+
+
+def ledger_lines(stints: Sequence[StintView], total: Mapping[str, float], useful: float | None, ink: Ink) -> list[str]:
+    """Where the time went, per stint and in total; columns in which nothing happened are left out."""
+    if not any(total.values()):
+        return []
+    names = [name for name in LEDGER_COLUMNS if total.get(name, 0) >= 0.05 or name == "useful"]
+    columns = [Column(say("stint"), right=True)]
+    columns += [
+        Column(say(name), right=True, paint=(lambda text: ink("green", text)) if name == "useful" else None)
+        for name in names
+    ]
+    rows = [[str(stint.number), *_ledger_cells(stint.ledger, names)] for stint in stints if stint.ledger]
+    rows.append([say("total"), *_ledger_cells(total, names)])
+    lines = table(columns, rows, ink, indent=2)
+    if useful is not None:
+        lines.append("  " + ink("bold", f"{useful:.1%} {say('useful')}"))
+    return lines
+
+
+def _ledger_cells(ledger: Mapping[str, float], names: Sequence[str]) -> list[str]:
+    return [format_duration(ledger[name]) if ledger.get(name, 0) >= 0.05 else "·" for name in names]
+
+
+def checkpoint_lines(checkpoints: Sequence[CheckpointView], ink: Ink) -> list[str]:
+    """The last few checkpoints, newest first, and how many there are."""
+    shown = list(checkpoints[-CHECKPOINTS_SHOWN:])[::-1]
+    columns = [
+        Column(""), Column("", right=True), Column("", right=True), Column(""),
+        Column("", flexible=True, paint=lambda text: ink("dim", text)),
+    ]  # fmt: skip
+    rows = [
+        [
+            point.id,
+            format_size(point.size_bytes),
+            f"{point.files} file" + ("s" if point.files != 1 else ""),
+            checkpoint_progress(point),
+            ago(point.created_at),
+        ]
+        for point in shown
+    ]
+    more = len(checkpoints) - len(shown)
+    return table(columns, rows, ink, indent=2) + ([ink("dim", f"  and {more} older")] if more else [])
+
+
+def metric_lines(last: Mapping[str, float], best: Mapping[str, tuple[float, float | None]], ink: Ink) -> list[str]:
+    """Last and best value of each metric, and the epoch of the best."""
+    columns = [Column(""), Column(say("last"), right=True), Column(say("best"), right=True), Column("")]
+    rows = []
+    for name in sorted(last):
+        value, epoch = best.get(name, (None, None))
+        rows.append([
+            name,
+            number(last[name]),
+            number(value) if value is not None else "-",
+            f"{say('epoch')} {epoch:g}" if epoch is not None else "",
+        ])  # fmt: skip
+    return table(columns, rows, ink, indent=2) if rows else []
+
+
+def next_commands(view: RunView) -> list[tuple[str, str]]:
+    """(command, what it does): what a user would want now, by the run's state."""
+    run = shlex.quote(view.id)
+    fetch = (f"outlast fetch {run}", "bring the results here")
+    logs = (f"outlast logs {run}", "read the script's output")
+    show = (f"outlast show {run}", "every stint, checkpoint and second of it")
+    resume = (f"outlast resume {run}", "go on from the last checkpoint")
+    match view.state:
+        case RunState.SUCCEEDED:
+            return [fetch, show, logs]
+        case RunState.FAILED:
+            return [logs, resume, show]
+        case RunState.STOPPED:
+            return [resume, fetch, show]
+        case _:
+            return [(f"outlast logs -f {run}", "follow its output"), (f"outlast stop {run}", "save and stop"), show]
+
+
+def next_lines(view: RunView, ink: Ink) -> list[str]:
+    columns = [Column("", paint=lambda text: ink("cyan", text)), Column("", flexible=True)]
+    return table(columns, next_commands(view), ink, indent=2)
+
+
+def titled(title: str, lines: Sequence[str], ink: Ink) -> list[str]:
+    """A section: a blank line, its title, its lines; nothing at all when it is empty."""
+    return ["", ink("bold", say(title)), *lines] if lines else []
+
+
+def message_lines(view: RunView) -> list[str]:
+    """The run's message and notice, wrapped."""
+    return [f"  {line}" for text in (view.message, view.notice) if text for line in wrap(text, 2)]

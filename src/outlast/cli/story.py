@@ -1,0 +1,97 @@
+"""What a run went through, as lines that stay on the screen: hand-overs, losses, notices. Pure: views in, lines out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from outlast.cli.sections import checkpoint_progress
+from outlast.model.quantities import format_duration
+from outlast.model.states import EndReason
+from outlast.model.view import RunView, StintView
+
+#: How long an ended stint waits for its successor, so that one line can name both.
+PATIENCE_S = 1.5
+
+_WORDS = {
+    EndReason.FINISHED: "finished",
+    EndReason.HAND_OVER: "handed over",
+    EndReason.TIME_LIMIT: "reached its limit without a new checkpoint",
+    EndReason.PREEMPTED: "lost its machine to the platform",
+    EndReason.LOST: "was lost",
+    EndReason.SCRIPT_ERROR: "ended with an error of the script",
+    EndReason.SETUP_ERROR: "could not be prepared",
+    EndReason.STOPPED: "stopped",
+}
+_COLOURS = {EndReason.FINISHED: "green", EndReason.HAND_OVER: "cyan", EndReason.STOPPED: "yellow"}
+_FAILURES = (EndReason.SCRIPT_ERROR, EndReason.SETUP_ERROR)
+
+
+class Line(NamedTuple):
+    """One line that stays, and the colour of its mark."""
+
+    text: str
+    colour: str = "dim"
+
+
+class Story:
+    """Remembers what was told. `told_through` is the last stint whose end has been told, with all before it."""
+
+    def __init__(self, told_through: int = 0) -> None:
+        self.told_through = told_through
+        self._notices: set[str] = set()
+        self._epochs: dict[int, str] = {}
+        self._ended_at_s: dict[int, float] = {}
+
+    def tell(self, view: RunView, now_s: float) -> list[Line]:
+        """The lines that are new with this view; each is told once."""
+        self._remember_progress(view)
+        lines = []
+        for stint in view.stint_list:
+            if stint.number != self.told_through + 1 or stint.reason is None:
+                continue
+            follower = next((other for other in view.stint_list if other.number == stint.number + 1), None)
+            waited_s = now_s - self._ended_at_s.setdefault(stint.number, now_s)
+            if follower is None and not view.state.is_final and waited_s < PATIENCE_S:
+                break
+            lines.append(self._end_line(view, stint, follower))
+            self.told_through = stint.number
+        return lines + self._notice_lines(view)
+
+    def _remember_progress(self, view: RunView) -> None:
+        running = [stint for stint in view.stint_list if stint.reason is None]
+        if running and view.epoch is not None:
+            self._epochs[running[-1].number] = f"epoch {view.epoch:g}"
+
+    def _end_line(self, view: RunView, stint: StintView, follower: StintView | None) -> Line:
+        reason = EndReason(stint.reason or EndReason.LOST)
+        text = f"stint {stint.number} {_WORDS[reason]}"
+        where = self._reached(view, stint)
+        if where:
+            text += f" at {where}"
+        facts = [f"checkpoint {stint.last_checkpoint}"] if stint.last_checkpoint else []
+        if stint.elapsed_s is not None:
+            facts.append(format_duration(stint.elapsed_s))
+        if facts:
+            text += f" ({', '.join(facts)})"
+        # A hand-over explains itself; everything else carries its reason.
+        if stint.message and reason not in (EndReason.HAND_OVER, EndReason.FINISHED):
+            text += f": {stint.message.splitlines()[0]}"
+        if follower is not None:
+            text += f" → stint {follower.number}"
+            if reason is not EndReason.HAND_OVER and follower.resumed_from:
+                text += f" goes on from {follower.resumed_from}"
+        return Line(text, _COLOURS.get(reason, "red" if reason in _FAILURES else "yellow"))
+
+    def _reached(self, view: RunView, stint: StintView) -> str:
+        for checkpoint in view.checkpoints:
+            if checkpoint.id == stint.last_checkpoint and checkpoint_progress(checkpoint):
+                return checkpoint_progress(checkpoint)
+        return self._epochs.get(stint.number, "")
+
+    def _notice_lines(self, view: RunView) -> list[Line]:
+        lines = []
+        for text in (view.notice, view.message if not view.state.is_final else ""):
+            if text and text not in self._notices:
+                self._notices.add(text)
+                lines.append(Line(text.splitlines()[0], "yellow"))
+        return lines

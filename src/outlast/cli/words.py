@@ -1,0 +1,113 @@
+"""The words of the help page and of the live view, in English and Chinese.
+
+The English text is the key, so code reads naturally and a missing translation falls back to English. Errors, logs
+and JSON are always English: they are searched for and parsed.
+"""
+
+from __future__ import annotations
+
+import os
+
+#: What the live view and the closing table say; every entry has a translation below.
+LABELS: tuple[str, ...] = (
+    "stint", "training", "epoch", "step", "left", "to the end", "of", "waiting", "queued", "preparing", "running", "handing over",
+    "cpu", "memory", "total", "useful", "results", "next", "ledger", "metric", "last", "best", "reason",
+    "time", "checkpoint", "succeeded", "failed", "stopped", "detail",
+)  # fmt: skip
+
+CHINESE: dict[str, str] = {
+    # the help page
+    "Usage": "用法",
+    "COMMAND [OPTIONS]": "命令 [选项]",
+    "Options": "选项",
+    "Train": "训练",
+    "Look": "查看",
+    "Steer": "控制",
+    "Keep house": "维护",
+    "Train your script on any machine you can borrow, for as long as it takes": (
+        "在任何借得到的机器上训练你的脚本，需要多久就训练多久"
+    ),
+    "Start with: outlast run train.py --limit 1h": "从这里开始：outlast run train.py --limit 1h",
+    "Train a script through as many stints as it takes": "训练脚本，分成多少段（stint）都接力训完",
+    "Measure one short stint and forecast the whole training": "实测一小段，预估整个训练",
+    "Check that an interrupted training equals a straight one": "检查中断后续训与一口气训练结果是否一致",
+    "Write a commented outlast.toml for a training folder": "为训练目录写一份带注释的 outlast.toml",
+    "List runs": "列出所有训练",
+    "Show everything about one run": "显示一个训练的全部信息",
+    "Print what the script wrote": "打印脚本的输出",
+    "Ask a run to save and stop": "请训练保存后停止",
+    "Continue a stopped or failed run from its last checkpoint": "从最后的检查点继续已停止或失败的训练",
+    "Bring results, checkpoints or logs home": "取回结果、检查点或日志",
+    "Remove a finished run and its record": "删除已结束的训练及其记录",
+    "Show or change settings": "查看或修改设置",
+    "Tell what this machine has and what is missing": "说明本机有什么、缺什么",
+    "Rebuild the list of runs from the store": "根据存储重建训练列表",
+    "Free space: old checkpoints and unused files": "释放空间：旧检查点与无用文件",
+    "Show this page; with a command, that command's page": "显示本页；加在命令后则显示该命令的帮助",
+    "Show the version": "显示版本",
+    "Show tracebacks (also: OUTLAST_DEBUG=1)": "出错时显示调用栈（或设 OUTLAST_DEBUG=1）",
+    "Set up completion for the current shell": "为当前 shell 安装命令补全",
+    "Print the completion script for bash, zsh or fish": "打印 bash、zsh 或 fish 的补全脚本",
+    # the live view
+    "stint": "段",
+    "training": "训练",
+    "epoch": "轮",
+    "step": "步",
+    "left": "剩余",
+    "to the end": "后完成",
+    "of": "/",
+    "waiting": "等待",
+    "queued": "排队",
+    "preparing": "准备",
+    "running": "运行",
+    "handing over": "交接",
+    "cpu": "处理器",
+    "memory": "内存",
+    "total": "合计",
+    "useful": "有效",
+    "results": "结果",
+    "next": "接下来",
+    "ledger": "时间账",
+    "metric": "指标",
+    "last": "最后",
+    "best": "最好",
+    "reason": "原因",
+    "time": "时间",
+    "checkpoint": "检查点",
+    "succeeded": "成功",
+    "failed": "失败",
+    "stopped": "已停止",
+    "detail": "说明",
+}
+
+
+def is_chinese() -> bool:
+    """True when the user's locale asks for Chinese; the first variable that is set decides, as in POSIX."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name)
+        if value:
+            return value.lower().startswith("zh")
+    return False
+
+
+def say(text: str) -> str:
+    """`text` in the user's language."""
+    return CHINESE.get(text, text) if is_chinese() else text
+
+
+def display_width(text: str) -> int:
+    """Columns that `text` takes in a terminal: East Asian wide characters count twice, combining marks not at all."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    columns = 0
+    for char in text:
+        if not unicodedata.combining(char):
+            columns += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return columns
+
+
+def pad(text: str, columns: int) -> str:
+    """`text` filled with spaces up to `columns`."""
+    return text + " " * max(columns - display_width(text), 0)

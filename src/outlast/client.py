@@ -1,0 +1,230 @@
+"""Outlast as a library: the same verbs as the command line, as methods.
+
+    from outlast import Client
+
+    client = Client()
+    run = client.runs.submit("train.py", checkpoint="ckpt", limit="1h")
+    for view in client.runs.watch(run.id):
+        print(view.state, view.epoch, view.metrics)
+    client.runs.fetch(run.id, "results")
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from outlast.settings import Settings
+
+if TYPE_CHECKING:
+    from outlast.keeper.rebuild import Rebuilt
+    from outlast.model.request import RunRequest
+    from outlast.model.view import RunView
+    from outlast.operations.clean import Cleaned
+    from outlast.operations.doctor import Finding
+    from outlast.operations.fetch import Fetched, What
+    from outlast.operations.submit import RunPlan
+    from outlast.settings import Setting
+    from outlast.track.series import Series
+
+
+class Client:
+    """One home folder and everything that can be done with its runs.
+
+    `home` is a folder (default: `OUTLAST_HOME`, or `~/.outlast`); `settings`, when given, is used as it is. Opening
+    a client reads the settings and touches nothing else.
+
+        client = Client(home="/data/outlast")
+        print([run.name for run in client.runs.list()])
+    """
+
+    def __init__(self, home: str | os.PathLike[str] | None = None, settings: Settings | None = None) -> None:
+        self.settings = settings if settings is not None else Settings.load(os.environ, home=home)
+        self.runs = Runs(self.settings)
+        self.secrets = Secrets(self.settings)
+
+    def clean(
+        self,
+        *,
+        keep_last: int | None = None,
+        keep_best: str | None = None,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Remove old checkpoints, unreferenced blobs and old work folders; with `dry_run` only say which.
+
+        print(client.clean(keep_last=1, dry_run=True).size_bytes)
+        """
+        from outlast.operations.clean import clean
+
+        return clean(self.settings, keep_last=keep_last, keep_best=keep_best, dry_run=dry_run)
+
+    def reindex(self, stores: Iterable[str] = ()) -> Rebuilt:
+        """Rebuild the index of runs from the run folders; `stores` are further ones to search."""
+        from outlast.operations.reindex import reindex
+
+        return reindex(self.settings, stores)
+
+    def config(self) -> list[tuple[Setting, str, str]]:
+        """Each setting, its value as text, and where the value came from."""
+        return self.settings.shown()
+
+    def set_config(self, name: str, value: str) -> None:
+        """Write one setting to the home's config.toml; clients opened from now on use it."""
+        from outlast.keeper.home import Home
+        from outlast.settings import write_setting
+
+        write_setting(Home(self.settings.home).path, name, value)
+
+    def doctor(self) -> list[Finding]:
+        """What this machine has, what is missing, and how to get it."""
+        from outlast.operations.doctor import examine
+
+        return examine(self.settings.home)
+
+
+class Runs:
+    """The verbs on runs. `ref` is an id, the beginning of one, or a name (then its newest run is meant)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def submit(
+        self, request: RunRequest | str, *, progress: Callable[[str], None] | None = None, **words: Any
+    ) -> RunView:
+        """Start a run and return at once; it goes on without this process.
+
+        Takes a `RunRequest`, or a target and the words of one:
+
+            client.runs.submit("train.py", args=("--lr", "0.1"), data=("mnist",), limit="1h")
+        """
+        from outlast.keeper.view import first_view
+        from outlast.operations.submit import submit_run
+
+        spec = submit_run(_request(request, words), self._settings, progress)
+        return first_view(spec.model_dump(mode="json"))
+
+    def plan(self, request: RunRequest | str, **words: Any) -> RunPlan:
+        """Everything that `submit` would do, completely checked; starts nothing."""
+        from outlast.operations.submit import plan_run
+
+        return plan_run(_request(request, words), self._settings)
+
+    def list(self) -> list[RunView]:
+        """Every run of this home, newest first, in the short form."""
+        from outlast.operations.runs import list_runs
+
+        return list_runs(self._settings)
+
+    def get(self, ref: str) -> RunView:
+        """Everything about one run: stints, checkpoints, ledger, spec, outputs."""
+        from outlast.operations.runs import show_run
+
+        return show_run(self._settings, ref)
+
+    def stop(self, ref: str) -> RunView:
+        """Ask a run to save and stop; `wait` tells when it has. `resume` continues it."""
+        from outlast.operations.runs import stop_run
+
+        return stop_run(self._settings, ref)
+
+    def resume(
+        self,
+        ref: str,
+        *,
+        from_stint: int | None = None,
+        checkpoint: str | None = None,
+        limit: str | None = None,
+    ) -> RunView:
+        """Continue a run that failed or was stopped, from its last checkpoint or from the one named."""
+        from outlast.operations.runs import resume_run
+
+        return resume_run(self._settings, ref, from_stint=from_stint, checkpoint=checkpoint, limit=limit)
+
+    def remove(self, ref: str, *, force: bool = False) -> str:
+        """Remove a run that is over (with `force` any) and return its id. Blobs stay until `clean`."""
+        from outlast.operations.runs import remove_run
+
+        return remove_run(self._settings, ref, force=force)
+
+    def logs(self, ref: str, *, stint: int | None = None, follow: bool = False) -> Iterator[bytes]:
+        """What the script printed, in pieces; with `follow` until the run is over.
+
+        for piece in client.runs.logs("mnist", follow=True):
+            sys.stdout.buffer.write(piece)
+        """
+        from outlast.operations.logs import read_logs
+
+        return read_logs(self._settings, ref, stint=stint, follow=follow)
+
+    def fetch(
+        self, ref: str, to: str | os.PathLike[str], what: What = "outputs", *, force: bool = False
+    ) -> Fetched:
+        """Bring outputs, the last checkpoint, the logs or all of it to a folder, verified."""
+        from outlast.operations.fetch import fetch_run
+
+        return fetch_run(self._settings, ref, Path(to), what, force=force)
+
+    def wait(self, ref: str, timeout: float | None = None) -> RunView:
+        """Wait until a run is over and return it; `UsageError` after `timeout` seconds."""
+        from outlast.operations.runs import wait_run
+
+        return wait_run(self._settings, ref, timeout)
+
+    def watch(self, ref: str) -> Iterator[RunView]:
+        """The run now and at each change, about five times a second at most, until it is over."""
+        from outlast.operations.runs import watch_run
+
+        return watch_run(self._settings, ref)
+
+    def points(self, ref: str) -> dict[str, Series]:
+        """Every metric as one series over all stints.
+
+        loss = client.runs.points("mnist")["loss"]
+        """
+        from outlast.operations.faults import spoken
+        from outlast.operations.locate import locate
+        from outlast.track.series import read_series
+
+        found = locate(self._settings, ref)
+        with spoken(f"metrics of {found.run}"):
+            return read_series(found.store, found.run)
+
+
+class Secrets:
+    """Values kept under a name in the home folder, for runs that ask for them. Values never come back out."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def set(self, name: str, value: str) -> None:
+        """Keep a value; a run gets it with `secrets=("HF_TOKEN",)`."""
+        from outlast.operations.secrets import set_secret
+
+        set_secret(self._settings, name, value)
+
+    def list(self) -> list[str]:
+        """The names that are kept."""
+        from outlast.operations.secrets import list_secrets
+
+        return list_secrets(self._settings)
+
+    def remove(self, name: str) -> None:
+        from outlast.operations.secrets import remove_secret
+
+        remove_secret(self._settings, name)
+
+
+def _request(request: RunRequest | str, words: dict[str, Any]) -> RunRequest:
+    from outlast.errors import UsageError
+    from outlast.model.request import RunRequest
+
+    if isinstance(request, RunRequest):
+        if words:
+            raise UsageError(f"give a RunRequest or words like {next(iter(words))}=…, not both")
+        return request
+    try:
+        return RunRequest(target=os.fspath(request), **words)
+    except TypeError as error:
+        raise UsageError(f"not a word of a run request: {error}") from None

@@ -1,0 +1,82 @@
+"""Which names are metrics, and the one spelling they get."""
+
+from __future__ import annotations
+
+import re
+from typing import List, Optional
+
+#: Words that stand before a name and belong to it, with their short spelling.
+_QUALIFIERS = {
+    "train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "test": "test",
+    "eval": "eval", "evaluation": "eval", "dev": "dev", "avg": "avg", "average": "avg", "mean": "mean",
+    "best": "best", "total": "total", "running": "running", "per": "per", "step": "step", "epoch": "epoch",
+    "data": "data", "learning": "learning", "grad": "grad", "gradient": "grad", "global": "global", "word": "word",
+    "error": "error", "generator": "generator", "discriminator": "discriminator", "box": "box", "top": "top",
+}  # fmt: skip
+_SCOPES = ("train", "val", "test", "eval", "dev")
+_CHINESE = (
+    ("损失值", "loss"), ("损失", "loss"), ("准确率", "acc"), ("精度", "acc"), ("学习率", "lr"),
+    ("训练", "train_"), ("验证", "val_"), ("测试", "test_"), ("平均", "avg_"),
+)  # fmt: skip
+
+#: Tokens that make a name a metric with any number behind it.
+_STRONG = re.compile(
+    r"(?:[a-z]*(?<![gf])loss(?:es)?|[a-z]*acc(?:uracy)?|lr|ppl|perplexity|rmse|mse|mae|auc|rewards?|psnr|ssim|bleu"
+    r"|rouge[l\d]*|m?iou|f1|ndcg|logloss|elbo|nll|wer|cer)\d*"
+)
+#: Tokens that are metrics only with a number that is not a bare integer: `error: 404` is none.
+_WEAK = re.compile(r"(?:map|error|err|score|dice|precision|recall|fid|r2|l[12]|kl|norm|rate|top\d|kappa|mcc)\d*")
+_TOKENS = re.compile(r"[_/.@\- ]+")
+_ACC_LIKE = re.compile(r"(?:[a-z]*acc(?:uracy)?|top\d|precision|recall)\d*")
+
+#: Names that say where or how, never how well. Some are progress, which `progress.py` reads.
+_IGNORED = frozenset(
+    "epoch epochs step steps iter iters iteration iterations batch batches global_step v_num eta memory mem gpu_mem "
+    "gpu gpus npu device devices cuda rank local_rank world_size worker workers port pid tid thread line version seed "
+    "size image_size imgsize img_size batch_size num_workers id job task node host attempt retry level shape dim "
+    "samples images instances date year month day hour minute".split()
+)
+_PROGRESS = frozenset(("epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations"))
+_BAD_END = re.compile(r"\.(?:py|pth?|ckpt|onnx|h5|json|ya?ml|txt|log|csv|npz?|bin|safetensors|tar|gz|zip|com|cn|org)$")
+
+
+def is_strong(name: str) -> bool:
+    """Is this a metric whatever number follows? `loss`, `val_acc`, `lr` are; `color`, `access`, `glossary` are not."""
+    return any(_STRONG.fullmatch(token) for token in _TOKENS.split(name))
+
+
+def is_weak(name: str) -> bool:
+    """Is this a metric when its number is not a bare integer? `bbox_map`, `error`, `score` are."""
+    return any(_WEAK.fullmatch(token) for token in _TOKENS.split(name))
+
+
+def is_accuracy(name: str) -> bool:
+    return any(_ACC_LIKE.fullmatch(token) for token in _TOKENS.split(name))
+
+
+def is_ignored(name: str) -> bool:
+    last = _TOKENS.split(name)[-1]
+    return name in _IGNORED or last in _PROGRESS or _BAD_END.search(name) is not None
+
+
+def spell(words: str) -> Optional[str]:
+    """`the best Accuracy` → `best_accuracy`, `Train Loss` → `train_loss`; words that are no part of it are dropped."""
+    parts: List[str] = words.lower().replace("'s", "").split(" ")
+    last = parts.pop().strip("._-/'")
+    for chinese, english in _CHINESE:
+        if chinese in last:
+            last = last.replace(chinese, english)
+    name = [last.strip("_")]
+    while parts:
+        word = parts.pop()
+        if word not in _QUALIFIERS and not re.fullmatch(r"(?:valid|eval|test|train)\w*_\d+", word):
+            break
+        name.insert(0, _QUALIFIERS.get(word, word))
+    return "_".join(name) if name[-1] else None
+
+
+def scoped(name: str, scope: str) -> str:
+    """The name as that scope's own: `loss` in an evaluation is `eval_loss`; `val_loss` stays as it is."""
+    if not scope or _TOKENS.split(name)[0] in _SCOPES:
+        return name
+    return scope + "_" + name

@@ -1,0 +1,66 @@
+"""The general way to read a line: progress, then every pair whose name is a metric, or any pair beside progress."""
+
+from __future__ import annotations
+
+from typing import Dict, Optional
+
+from .names import is_accuracy, is_ignored, is_strong, is_weak, scoped, spell
+from .progress import is_config, read_progress, read_scope
+from .reading import Context, Reading
+from .text import Pair, pairs
+
+
+def read_plain(text: str, context: Context) -> Optional[Reading]:
+    """Read any line of a training's output; None when it says nothing."""
+    lower = text.lower()
+    reading = read_progress(lower)
+    scope = read_scope(lower) or context.scope
+    reading.values = read_values(text, any_name=reading.epoch is not None or reading.step is not None, scope=scope)
+    if is_config(lower) and not any(is_loss_or_accuracy(name) for name in reading.values):
+        return Reading(epochs=reading.epochs) if reading.epochs is not None else None
+    if scope:
+        reading.step = reading.steps = None  # counts the evaluation's batches, not the training's
+    if reading.epoch is not None and "v_num" in lower:  # Lightning counts epochs from zero
+        reading.epoch += 1
+        reading.epochs = None if reading.epochs is None else reading.epochs + 1
+    return None if reading.is_empty else reading
+
+
+def is_loss_or_accuracy(name: str) -> bool:
+    return name.endswith("loss") or is_accuracy(name)
+
+
+def read_values(text: str, *, any_name: bool, scope: str = "") -> Dict[str, float]:
+    """The metrics of a line by name. `any_name` accepts names that are not known ones, save those never meant."""
+    values: Dict[str, float] = {}
+    near_progress = any_name or "step" in text or "poch" in text
+    for pair in pairs(text):
+        name = spell(pair.name)
+        if name is None or is_ignored(name):
+            continue
+        _take(values, name, pair, any_name, near_progress, scope)
+    return values
+
+
+def _take(
+    values: Dict[str, float], name: str, pair: Pair, any_name: bool, near_progress: bool, scope: str
+) -> None:
+    if pair.is_time:
+        if name.endswith("time") and near_progress:
+            values[scoped(name + "_s", scope)] = pair.value
+        return
+    strong = is_strong(name)
+    weak = not strong and is_weak(name) and not pair.is_plain_integer
+    if not (strong or weak or (any_name and pair.sep in ":=：" and pair.sep)):
+        return
+    if not pair.sep and pair.is_plain_integer:
+        return  # `loss 3 of 5` counts something; `loss 0.35` is a loss
+    if pair.sep == "is" and not strong:
+        return
+    if pair.of is None:
+        values[scoped(name, scope)] = pair.value
+    elif pair.is_bracketed:  # `loss:[0.123/0.457]`: the last one and the mean of the epoch so far
+        values[scoped(name, scope)] = pair.value
+        values[scoped("avg_" + name, scope)] = pair.of
+    elif is_accuracy(name) and pair.of > 0:  # `Accuracy: 9840/10000 (98%)`
+        values[scoped(name, scope)] = pair.value / pair.of

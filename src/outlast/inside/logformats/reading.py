@@ -1,0 +1,40 @@
+"""What one line of output said, and what earlier lines taught about how to read it."""
+
+from __future__ import annotations
+
+from typing import Dict, Optional, Tuple
+
+
+class Reading:
+    """Numbers found in one line. `epoch` is as printed, except for formats known to count from zero."""
+
+    __slots__ = ("epoch", "epochs", "step", "steps", "values")
+
+    def __init__(
+        self,
+        epoch: Optional[float] = None,
+        epochs: Optional[float] = None,
+        step: Optional[int] = None,
+        steps: Optional[int] = None,
+        values: Optional[Dict[str, float]] = None,
+    ) -> None:
+        self.epoch = epoch
+        self.epochs = epochs
+        self.step = step
+        self.steps = steps
+        self.values: Dict[str, float] = {} if values is None else values
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.values and self.epoch is None and self.epochs is None and self.step is None
+
+
+class Context:
+    """What the lines so far announced: the columns of a table, or that an evaluation has begun."""
+
+    __slots__ = ("class_names", "columns", "scope")
+
+    def __init__(self) -> None:
+        self.columns: Tuple[str, ...] = ()
+        self.class_names: Tuple[str, ...] = ()  # of the validation row that is due
+        self.scope = ""

@@ -1,0 +1,54 @@
+"""What a platform tells the runner about the place it runs in: one JSON file, readable by its owner only."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import ClassVar, List, Optional
+
+from .errors import PlaceError
+from .records import Record
+
+#: A secret named TOKEN reaches the runner as this prefix plus TOKEN in its own environment, never in this file.
+SECRET_PREFIX = "OUTLAST_SECRET_"
+
+
+@dataclasses.dataclass
+class Place(Record):
+    """`place.json`: where one stint works, and what of the machine belongs to it."""
+
+    NAME: ClassVar[str] = "place.json"
+
+    store: str  # address of the store that holds the run folder
+    run: str
+    stint: int
+    token: str
+    work: str  # the stint's own folder; exists
+    shared: str  # the run's folder, shared by its stints: its private home lies here
+    cache: str  # environments, code packs
+    sandbox: bool = False
+    hide: List[str] = dataclasses.field(default_factory=list)  # folders the script must not see
+    cpus: int = 1
+    cpu_list: List[int] = dataclasses.field(default_factory=list)  # empty: any
+    memory_bytes: Optional[int] = None
+    gpus: List[str] = dataclasses.field(default_factory=list)  # values for CUDA_VISIBLE_DEVICES
+    npus: List[str] = dataclasses.field(default_factory=list)  # values for ASCEND_RT_VISIBLE_DEVICES
+    network: bool = True
+    notices: List[str] = dataclasses.field(default_factory=list)
+    secret_names: List[str] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: str) -> Place:
+        try:
+            with open(path, "rb") as file:
+                return cls.from_bytes(file.read())
+        except OSError as error:
+            raise PlaceError("cannot read %s: %s" % (path, error.strerror)) from None
+
+    def write(self, path: str) -> None:
+        """Write the file with mode 0600, whole or not at all."""
+        aside = "%s.%d.tmp" % (path, os.getpid())
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(self.to_bytes())
+        os.replace(aside, path)

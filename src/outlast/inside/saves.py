@@ -1,0 +1,106 @@
+"""What one save of this script looks like, learned from the saves before: one file or several, and in which order."""
+
+from __future__ import annotations
+
+import collections
+import re
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
+
+from .seen import SeenFile
+
+_NUMBER = re.compile(r"\d+")
+
+
+def family(path: str) -> str:
+    """A path without its numbers: `epoch_6.pt` and `epoch_7.pt` are of one family."""
+    return _NUMBER.sub("#", path)
+
+
+def in_order(files: Iterable[SeenFile]) -> List[SeenFile]:
+    """Oldest first."""
+    return sorted(files, key=lambda file: (file.mtime_ns, file.path))
+
+
+class Saves:
+    """Decides whether the files that changed can be one whole save, without waiting for quiet.
+
+    Wrong answers must be "no": a `no` costs a moment of waiting, a wrong `yes` mixes two saves.
+    """
+
+    def __init__(self) -> None:
+        self._last: Optional[Tuple[str, ...]] = None  # paths of the last save, oldest first
+        self._ordered = False  # False when two of them carry the same time, so that the order is a guess
+        self._single = False  # each save so far was one file
+
+    def learn(self, changed: Sequence[SeenFile]) -> None:
+        """These files were committed as one save."""
+        files = in_order(changed)
+        self._single = len(files) == 1 or (self._single and self._is_series(files))
+        self._last = tuple(file.path for file in files)
+        self._ordered = _is_strict(files)
+
+    def is_single(self, changed: Sequence[SeenFile], base: Dict[str, SeenFile], present: Iterable[str]) -> bool:
+        """Each changed file is a save of its own: as the last one was, or as the files beside it show."""
+        if self._last is not None:
+            return self._single and self._is_series(changed)
+        if len(changed) != 1 or not base:
+            return False
+        path = changed[0].path
+        if path in base:
+            # The place held this one file before and still does.
+            return len(base) == 1 and set(present) == {path}
+        return all(_follows(path, older) for older in base)
+
+    def is_cycle(self, changed: Sequence[SeenFile]) -> bool:
+        """The same files as in the last save, in the same order: the one that is written last is the newest.
+
+        In the middle of a save the order is another, because the files written first are already newer.
+        """
+        files = in_order(changed)
+        if self._last is None or not self._ordered or not _is_strict(files):
+            return False
+        if len(files) != len(self._last) or len(files) < 2:
+            return False
+        paths = [file.path for file in files]
+        if paths == list(self._last):
+            return True
+        # Numbered names: all new, and the same families in the same order.
+        fresh = not set(paths) & set(self._last)
+        return fresh and [family(path) for path in paths] == [family(path) for path in self._last]
+
+    def lacks(self, changed: Sequence[SeenFile]) -> str:
+        """A file that the last save wrote and this one has not written yet, or nothing."""
+        if self._last is None or self._single:
+            return ""
+        now = collections.Counter(family(file.path) for file in changed)
+        for path in self._last:
+            if now[family(path)] == 0:
+                return path
+            now[family(path)] -= 1
+        return ""
+
+    def _is_series(self, files: Sequence[SeenFile]) -> bool:
+        """Whether all files are of the last save's family and differ from it in one and the same number."""
+        if not self._last:
+            return False
+        last = self._last[-1]
+        return all(file.path == last or _differs_once(file.path, last) for file in files)
+
+
+def _is_strict(files: Sequence[SeenFile]) -> bool:
+    return all(first.mtime_ns < second.mtime_ns for first, second in zip(files, files[1:]))
+
+
+def _differing(path: str, other: str) -> List[Tuple[int, int]]:
+    pairs = zip(_NUMBER.findall(path), _NUMBER.findall(other))
+    return [(int(mine), int(theirs)) for mine, theirs in pairs if int(mine) != int(theirs)]
+
+
+def _differs_once(path: str, other: str) -> bool:
+    """One number differs: `step-100/shard-0` and `step-50/shard-1` are parts of saves, not saves."""
+    return family(path) == family(other) and len(_differing(path, other)) == 1
+
+
+def _follows(path: str, older: str) -> bool:
+    """`epoch_7.pt` follows `epoch_6.pt`: the same name with one number grown."""
+    return _differs_once(path, older) and all(mine > theirs for mine, theirs in _differing(path, older))

@@ -1,0 +1,238 @@
+"""The index: which runs there are and who looks after them. Only an index: the truth lies in the store.
+
+SQLite by default, PostgreSQL by address. Importing SQLAlchemy takes a third of a second, so nothing on the way of
+`outlast run` may import this module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from outlast.errors import HomeError
+from outlast.keeper import schema
+from outlast.keeper.schema import leases, runs
+
+#: SQLite's words for a file that is no (longer a) database.
+_DAMAGE = ("file is not a database", "malformed", "file is encrypted", "no such table", "no such column")
+
+
+class IndexDamaged(HomeError):
+    """The index cannot be read; it can be rebuilt from the store."""
+
+    code = "bad_index"
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run as the index remembers it."""
+
+    id: str
+    name: str
+    user: str
+    state: str
+    platform: str
+    created_at: str
+    store: str
+    updated_at: str = ""
+    open: bool = True  # this home's keeper looks after it
+    view: dict[str, Any] = field(default_factory=dict)  # the short form of its RunView
+
+
+class Index:
+    """Rows of runs and leases on them. Every method is one transaction and safe with other processes.
+
+    `address` is a path (SQLite) or a database URL. A damaged file raises `IndexDamaged`, a newer schema `HomeError`.
+    """
+
+    def __init__(self, address: Path | str, clock: Callable[[], float] = time.time) -> None:
+        self.address = str(address)
+        self._clock = clock
+        url = f"sqlite:///{address}" if isinstance(address, Path) else address
+        self._engine = sa.create_engine(url)
+        if self._engine.dialect.name == "sqlite":
+            _tune_sqlite(self._engine)
+        with self._begin() as connection:
+            found = schema.bring_up_to_date(connection)
+        if found > schema.SCHEMA_VERSION:
+            self.close()
+            raise HomeError(
+                f"the index {self.address} has schema {found}; this version of outlast reads up to "
+                f"{schema.SCHEMA_VERSION}",
+                hint="upgrade outlast, or set OUTLAST_HOME to another folder",
+            )
+        self._inode = self._inode_now()
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def was_replaced(self) -> bool:
+        """Whether `reindex` moved this file aside since it was opened; then open it again."""
+        return self._inode_now() != self._inode
+
+    def open_runs(self) -> list[RunRow]:
+        """Runs that this home's keeper looks after, oldest first."""
+        return self._select(runs.c.open.is_(True))
+
+    def all_runs(self) -> list[RunRow]:
+        return self._select()
+
+    def get(self, run: str) -> RunRow | None:
+        found = self._select(runs.c.id == run)
+        return found[0] if found else None
+
+    def find(self, ref: str) -> list[RunRow]:
+        """Runs whose id starts with `ref` or whose name equals it, oldest first."""
+        return self._select(sa.or_(runs.c.id.startswith(ref, autoescape=True), runs.c.name == ref))
+
+    def add(self, row: RunRow) -> bool:
+        """Insert a run that is not there yet; False, and nothing changed, when it is."""
+        try:
+            with self._begin() as connection:
+                connection.execute(sa.insert(runs).values(_columns(row)))
+        except exc.IntegrityError:
+            return False
+        return True
+
+    def put(self, row: RunRow) -> None:
+        """Insert or replace a run."""
+        if not self.update(row) and not self.add(row):
+            self.update(row)
+
+    def update(self, row: RunRow) -> bool:
+        """Replace a run that is there; False, and nothing changed, when it was removed."""
+        with self._begin() as connection:
+            changed = connection.execute(sa.update(runs).where(runs.c.id == row.id).values(_columns(row)))
+        return changed.rowcount > 0
+
+    def set_open(self, run: str, value: bool) -> bool:
+        """Say whether the keeper looks after a run; False when the index does not know it."""
+        with self._begin() as connection:
+            changed = connection.execute(sa.update(runs).where(runs.c.id == run).values(open=value))
+        return changed.rowcount > 0
+
+    def remove(self, run: str) -> None:
+        with self._begin() as connection:
+            connection.execute(sa.delete(leases).where(leases.c.run_id == run))
+            connection.execute(sa.delete(runs).where(runs.c.id == run))
+
+    def take_lease(self, run: str, holder: str, ttl_s: float) -> bool:
+        """Become, or stay, the one keeper that may act on a run for `ttl_s`; False while another one is.
+
+        A lease that lasts longer than any lease can was written before the clock was set back: it is void.
+        """
+        now = self._clock()
+        mine = {"run_id": run, "holder": holder, "expires": now + ttl_s}
+        free = sa.or_(leases.c.holder == holder, leases.c.expires < now, leases.c.expires > now + 10 * ttl_s)
+        with self._begin() as connection:
+            changed = connection.execute(sa.update(leases).where(leases.c.run_id == run, free).values(mine))
+        if changed.rowcount:
+            return True
+        try:
+            with self._begin() as connection:
+                connection.execute(sa.insert(leases).values(mine))
+        except exc.IntegrityError:
+            return False
+        return True
+
+    def renew_lease(self, run: str, holder: str, ttl_s: float) -> bool:
+        """Prolong a lease that is still ours; False when another keeper has taken it."""
+        with self._begin() as connection:
+            changed = connection.execute(
+                sa.update(leases)
+                .where(leases.c.run_id == run, leases.c.holder == holder)
+                .values(expires=self._clock() + ttl_s)
+            )
+        return changed.rowcount > 0
+
+    def release_leases(self, holder: str) -> None:
+        """Give back every lease of the keepers whose id starts with `holder`."""
+        with self._begin() as connection:
+            connection.execute(sa.delete(leases).where(leases.c.holder.startswith(holder, autoescape=True)))
+
+    def _select(self, *conditions: sa.ColumnElement[bool]) -> list[RunRow]:
+        query = sa.select(runs).where(*conditions).order_by(runs.c.created_at, runs.c.id)
+        with self._begin() as connection:
+            return [_row(found) for found in connection.execute(query)]
+
+    @contextlib.contextmanager
+    def _begin(self) -> Iterator[sa.Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except exc.IntegrityError:
+            raise
+        except exc.DBAPIError as error:
+            raise _explained(self.address, error) from None
+
+    def _inode_now(self) -> int:
+        if self._engine.dialect.name != "sqlite":
+            return 0
+        try:
+            return Path(self.address).stat().st_ino
+        except OSError:
+            return -1
+
+
+def move_damaged_aside(path: Path) -> Path | None:
+    """Rename a damaged SQLite index, so that a new one can be made; returns its new name."""
+    for suffix in ("-wal", "-shm"):
+        Path(str(path) + suffix).unlink(missing_ok=True)
+    if not path.exists():
+        return None
+    aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    return path.rename(aside)
+
+
+def _tune_sqlite(engine: sa.Engine) -> None:
+    """The one spot that knows SQLite: a log instead of a rollback file, and transactions that hold for tables too."""
+
+    @sa.event.listens_for(engine, "connect")
+    def _connected(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the driver would otherwise not begin before ALTER TABLE
+        cursor = connection.cursor()
+        try:
+            cursor.execute("PRAGMA busy_timeout=10000")
+            cursor.execute("PRAGMA journal_mode=WAL")
+            cursor.execute("PRAGMA synchronous=NORMAL")  # a lost last row is found again in the store
+        finally:
+            cursor.close()
+
+    @sa.event.listens_for(engine, "begin")
+    def _begun(connection: sa.Connection) -> None:
+        # IMMEDIATE: a reader that turns into a writer could otherwise fail at once instead of waiting.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _columns(row: RunRow) -> dict[str, Any]:
+    return {
+        "id": row.id, "name": row.name, "user": row.user, "state": str(row.state), "platform": row.platform,
+        "created_at": row.created_at, "updated_at": row.updated_at, "store": row.store, "open": row.open,
+        "view_json": json.dumps(row.view, ensure_ascii=False),
+    }  # fmt: skip
+
+
+def _row(found: sa.Row[Any]) -> RunRow:
+    body = found._asdict()
+    try:
+        view = json.loads(body.pop("view_json"))
+    except ValueError:
+        view = {}
+    return RunRow(**body, view=view)
+
+
+def _explained(address: str, error: exc.DBAPIError) -> HomeError:
+    words = str(error.orig)
+    if any(sign in words for sign in _DAMAGE):
+        return IndexDamaged(f"the index {address} is damaged ({words})", hint="rebuild it with: outlast reindex")
+    return HomeError(
+        f"the index {address} cannot be used: {words}", hint="check the disk, or set OUTLAST_HOME to another folder"
+    )

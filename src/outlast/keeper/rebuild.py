@@ -1,0 +1,90 @@
+"""Make the index anew from the run folders: the database holds nothing that the store does not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from outlast.inside.errors import InsideError
+from outlast.inside.stores.base import Store
+from outlast.keeper.home import Home
+from outlast.keeper.index import Index, IndexDamaged, RunRow, move_damaged_aside
+from outlast.keeper.observe import RunFolder
+from outlast.keeper.view import decide_from_folder, short_view
+from outlast.settings import Settings
+
+log = logging.getLogger("outlast.keeper")
+
+
+@dataclass
+class Rebuilt:
+    """What a rebuild found."""
+
+    runs: int = 0
+    removed: list[str] = field(default_factory=list)  # rows whose folder is gone
+    problems: list[str] = field(default_factory=list)  # one sentence per run that could not be read
+    aside: str = ""  # where the damaged index went
+
+
+def rebuild_index(home: Home, settings: Settings, stores: Iterable[str] = ()) -> Rebuilt:
+    """Read every run folder of the home's store, of the stores its index knows and of `stores` into the index.
+
+    A damaged index is moved aside first. Runs of another home are listed, but this home's keeper leaves them alone.
+    """
+    from outlast.store.registry import open_store
+
+    rebuilt = Rebuilt()
+    index = _usable_index(home, rebuilt)
+    try:
+        known = {row.id: row for row in index.all_runs()}
+        urls = dict.fromkeys([settings.store, *(row.store for row in known.values()), *stores])
+        for url in urls:
+            found = _read_store(open_store(url), url, home, settings, index, rebuilt)
+            for run, row in known.items():
+                if row.store == url and run not in found:
+                    index.remove(run)
+                    rebuilt.removed.append(run)
+    finally:
+        index.close()
+    return rebuilt
+
+
+def run_ids(store: Store) -> list[str]:
+    """Every run that has a spec in a store, sorted."""
+    keys = (entry.key.split("/") for entry in store.list("runs/"))
+    return sorted({parts[1] for parts in keys if len(parts) == 3 and parts[2] == "spec.json"})
+
+
+def _usable_index(home: Home, rebuilt: Rebuilt) -> Index:
+    try:
+        return Index(home.index)
+    except IndexDamaged:
+        rebuilt.aside = str(move_damaged_aside(home.index) or "")
+        return Index(home.index)
+
+
+def _read_store(store: Store, url: str, home: Home, settings: Settings, index: Index, rebuilt: Rebuilt) -> set[str]:
+    found = set()
+    for run in run_ids(store):
+        found.add(run)
+        try:
+            index.put(_row(store, url, run, home, settings))
+            rebuilt.runs += 1
+        except InsideError as error:
+            rebuilt.problems.append(f"{run}: {error}")
+            log.warning("reindex: %s: %s", run, error)
+    return found
+
+
+def _row(store: Store, url: str, run: str, home: Home, settings: Settings) -> RunRow:
+    folder = RunFolder(store, run)
+    folder.refresh()
+    view = short_view(folder, decide_from_folder(folder, settings))
+    ours = folder.control.by in ("", home.id)
+    if not ours and not view.state.is_final:
+        view = replace(view, notice=f"another home looks after it; take it over with: outlast resume {run}")
+    return RunRow(
+        view.id, view.name, view.user, view.state.value, view.platform, view.created_at, url,
+        updated_at=view.updated_at, open=ours and not view.state.is_final, view=view.to_json(),
+    )  # fmt: skip

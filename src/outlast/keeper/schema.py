@@ -1,0 +1,76 @@
+"""The index's tables and how an older index becomes a current one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+SCHEMA_VERSION = 2
+
+metadata = sa.MetaData()
+
+meta = sa.Table("meta", metadata, sa.Column("schema_version", sa.Integer, nullable=False))
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.String(80), primary_key=True),
+    sa.Column("name", sa.String(64), nullable=False),
+    sa.Column("user", sa.String(128), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("platform", sa.String(64), nullable=False),
+    sa.Column("created_at", sa.String(32), nullable=False),
+    sa.Column("updated_at", sa.String(32), nullable=False),
+    sa.Column("store", sa.Text, nullable=False),
+    sa.Column("view_json", sa.Text, nullable=False),
+    # Since version 2: whether this home's keeper looks after the run.
+    sa.Column("open", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Index("runs_by_name", "name"),
+    sa.Index("runs_by_open", "open"),
+)
+
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("run_id", sa.String(80), primary_key=True),
+    sa.Column("holder", sa.String(64), nullable=False),
+    sa.Column("expires", sa.Float, nullable=False),
+)
+
+
+def _say_which_runs_are_open(connection: sa.Connection) -> None:
+    """1 → 2: the keeper finds its runs by a column instead of reading every row's state."""
+    false = "false" if connection.dialect.name == "postgresql" else "0"
+    connection.execute(sa.text(f"ALTER TABLE runs ADD COLUMN open BOOLEAN NOT NULL DEFAULT {false}"))
+    connection.execute(sa.update(runs).where(runs.c.state.in_(["queued", "running"])).values(open=True))
+    for index in runs.indexes:
+        index.create(connection, checkfirst=True)
+
+
+#: UPGRADES[n] makes version n + 1 into n + 2. All needed steps run in one transaction.
+UPGRADES: list[Callable[[sa.Connection], None]] = [_say_which_runs_are_open]
+
+
+def version_of(connection: sa.Connection) -> int | None:
+    """The version of the tables that are there, or None when there are none."""
+    if not sa.inspect(connection).has_table("meta"):
+        return None
+    return connection.execute(sa.select(meta.c.schema_version)).scalar()
+
+
+def bring_up_to_date(connection: sa.Connection) -> int:
+    """Create or upgrade the tables within the connection's transaction; returns the version found before.
+
+    A version newer than ours is left alone: the caller compares.
+    """
+    found = version_of(connection)
+    if found is None:
+        metadata.create_all(connection)
+        connection.execute(sa.insert(meta).values(schema_version=SCHEMA_VERSION))
+        return SCHEMA_VERSION
+    for upgrade in UPGRADES[found - 1 :]:
+        upgrade(connection)
+    if found < SCHEMA_VERSION:
+        connection.execute(sa.update(meta).values(schema_version=SCHEMA_VERSION))
+    return found

@@ -1,0 +1,94 @@
+"""Start the keeper when none is there, and wake the one that is.
+
+Every command that changes a run ends here, so this module imports next to nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from outlast.keeper.home import Home
+
+
+def take_lock(home: Home, patience_s: float = 0.0) -> int | None:
+    """The file descriptor that holds the keeper's lock, or None while another process holds it.
+
+    `keeper_is_there` holds the lock for a moment to see whether it is free; a keeper that starts just then must
+    not mistake it for another keeper, hence the patience.
+    """
+    handle = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                os.close(handle)
+                raise
+        if time.monotonic() >= deadline:
+            os.close(handle)
+            return None
+        time.sleep(0.01)
+
+
+def keeper_is_there(home: Home) -> bool:
+    """Whether a keeper looks after this home right now."""
+    handle = take_lock(home)
+    if handle is None:
+        return True
+    os.close(handle)
+    return False
+
+
+def ensure_keeper(home: Home, environ: Mapping[str, str] | None = None) -> bool:
+    """Start a keeper unless there is one; otherwise wake it. True when one was started.
+
+    Call it after the inbox or the control file was written: a keeper that is about to leave looks once more after
+    it gave up its lock, so either it sees the change or this finds the lock free.
+    """
+    if keeper_is_there(home):
+        wake(home)
+        return False
+    with open(home.log, "ab") as log:  # noqa: PTH123
+        subprocess.Popen(
+            [sys.executable, "-m", "outlast.keeper", "--home", str(home.path)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=home.path,
+            env=_environment(os.environ if environ is None else environ),
+            start_new_session=True,
+        ).returncode = 0  # it outlives us on purpose; this keeps Popen from warning about that
+    return True
+
+
+def wake(home: Home) -> bool:
+    """Make a sleeping keeper look at once; False when none listens."""
+    try:
+        handle = os.open(home.fifo, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        os.write(handle, b"w")
+    except BlockingIOError:
+        pass  # the pipe is full of wakes already
+    finally:
+        os.close(handle)
+    return True
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The keeper runs in the home folder, so relative entries of PYTHONPATH must not stay relative."""
+    result = dict(environ)
+    if result.get("PYTHONPATH"):
+        entries = result["PYTHONPATH"].split(os.pathsep)
+        result["PYTHONPATH"] = os.pathsep.join(str(Path(entry).absolute()) for entry in entries if entry)
+    return result

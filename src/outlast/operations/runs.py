@@ -1,0 +1,249 @@
+"""The verbs on runs that exist: list, show, stop, resume, remove, wait, watch."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+import time
+from collections.abc import Iterator
+
+from outlast.errors import NotFoundError, OutlastError, SpecError, UsageError
+from outlast.inside import layout
+from outlast.inside.records import Control, now_text
+from outlast.keeper.home import Home
+from outlast.keeper.inbox import drop_marker
+from outlast.keeper.observe import RunFolder
+from outlast.keeper.secrets import SecretsFile
+from outlast.keeper.view import decide_from_folder, full_view, short_view, view_from_json
+from outlast.keeper.wake import ensure_keeper
+from outlast.model.quantities import format_duration, parse_duration
+from outlast.model.states import RunState
+from outlast.model.view import RunView
+from outlast.operations.faults import spoken
+from outlast.operations.locate import Located, find_row, locate, open_index
+from outlast.settings import Settings
+
+#: How often a watched run folder is read.
+WATCH_S = 0.2
+#: A run that shows no running stint for so long: ask the index what the keeper says about it.
+_ASK_KEEPER_S = 2.0
+
+
+def list_runs(settings: Settings) -> list[RunView]:
+    """Every run of this home, newest first; a run is there as soon as its submit has returned."""
+    index = open_index(Home(settings.home))
+    try:
+        return [view_from_json(row.view) for row in reversed(index.all_runs())]
+    finally:
+        index.close()
+
+
+def show_run(settings: Settings, ref: str) -> RunView:
+    """Everything about one run, read from its folder just now."""
+    found = locate(settings, ref)
+    with spoken(f"run {found.run}"):
+        return full_view(found.folder(), settings, _kept_view(settings, found.run))
+
+
+def stop_run(settings: Settings, ref: str) -> RunView:
+    """Ask a run to save and stop. Returns at once; a run that is over already stays as it is."""
+    found = locate(settings, ref)
+    folder = found.folder()
+    if not _state(folder, settings).is_final:
+        _say(settings, found, dataclasses.replace(folder.control, want="stop"))
+        folder.refresh()
+    return _view(folder, settings)
+
+
+def resume_run(
+    settings: Settings, ref: str, *, from_stint: int | None = None, checkpoint: str | None = None,
+    limit: str | None = None,
+) -> RunView:  # fmt: skip
+    """Go on with a run that failed or was stopped: from its last checkpoint, or from the one that is named.
+
+    Also takes over an unfinished run that another home has looked after until now.
+    """
+    found = locate(settings, ref)
+    folder = found.folder()
+    home = Home(settings.home)
+    state = _state(folder, settings)
+    if state is RunState.SUCCEEDED:
+        raise UsageError(
+            f"run {found.run} has succeeded; there is nothing to resume", hint=f"get it with: outlast fetch {found.run}"
+        )
+    control = folder.control
+    ours = control.by in ("", home.id)
+    if not state.is_final and ours:
+        words = "is being stopped; wait for it with: outlast show" if control.want == "stop" else "goes on already; see: outlast show"
+        raise UsageError(f"run {found.run} {words} {found.run}")
+    chosen = _chosen_checkpoint(folder, from_stint, checkpoint)
+    since = folder.last + 1 if state.is_final else control.since_stint
+    if chosen is None and not any(layout.checkpoint_order(name)[0] >= control.since_stint for name in folder.checkpoints):
+        chosen = control.resume_from  # an earlier choice holds until something was committed after it
+    limit_s = _limit_s(settings, limit) if limit is not None else control.limit_s
+    _say(settings, found, Control(want="go", since_stint=since, resume_from=chosen, limit_s=limit_s))
+    folder.refresh()
+    return _view(folder, settings)
+
+
+def remove_run(settings: Settings, ref: str, *, force: bool = False) -> str:
+    """Remove a run that is over: its folder, its work folders and its row. Blobs are left to `gc`.
+
+    With `force` a run that goes on is stopped first. An interrupted removal can be repeated.
+    """
+    found = locate(settings, ref)
+    home = Home(settings.home)
+    view = _view(found.folder(), settings)
+    if not view.state.is_final:
+        if not force:
+            raise UsageError(
+                f"run {found.run} is {view.state}",
+                hint=f"stop it first (outlast stop {found.run}), or remove it with --force",
+            )
+        stop_run(settings, found.run)
+        grace_s = float(found.folder().spec.get("grace_s", settings.grace_s))
+        wait_run(settings, found.run, timeout_s=grace_s + 30.0)
+    with spoken(f"removing run {found.run}"):
+        _remove_folder(found)
+    _remove_traces(home, found.run)
+    return found.run
+
+
+def wait_run(settings: Settings, ref: str, timeout_s: float | None = None) -> RunView:
+    """Wait until a run is over. `UsageError` when that takes longer than `timeout_s`; the run goes on then."""
+    started = time.monotonic()
+    for view in _looks(settings, locate(settings, ref)):
+        if view.state.is_final:
+            return view
+        if timeout_s is not None and time.monotonic() - started >= timeout_s:
+            raise UsageError(
+                f"run {view.id} is still {view.state} after {format_duration(timeout_s)}",
+                hint=f"it goes on; see it with: outlast show {view.id}",
+            )
+    raise AssertionError("looks never end")
+
+
+def watch_run(settings: Settings, ref: str) -> Iterator[RunView]:
+    """The run's view now and at every change, until it is over. Stints are listed, checkpoints are not."""
+    before: RunView | None = None
+    for view in _looks(settings, locate(settings, ref)):
+        if view != before:
+            before = view
+            yield view
+        if view.state.is_final:
+            return
+
+
+def _looks(settings: Settings, found: Located) -> Iterator[RunView]:
+    """A look every fifth of a second, from the run folder itself. Restarts a keeper that was killed."""
+    from outlast.keeper.view import stint_views
+
+    home = Home(settings.home)
+    folder = found.folder()
+    started = checked = time.monotonic()
+    said: RunView | None = None
+    while True:
+        view = short_view(folder, decide_from_folder(folder, settings))
+        waiting = folder.last == 0 or (folder.last not in folder.claims and folder.last not in folder.ends)
+        now = time.monotonic()
+        if not waiting:
+            started, said = now, None
+        if now - checked >= 1.0 and not view.state.is_final:
+            checked = now
+            ensure_keeper_of(home, folder)
+            if now - started >= _ASK_KEEPER_S:
+                said = _kept_view(settings, found.run)
+        if said is not None and not view.state.is_final and said.stints == view.stints:
+            view = dataclasses.replace(view, message=said.message, notice=said.notice)
+        yield dataclasses.replace(view, stint_list=stint_views(folder))
+        time.sleep(WATCH_S)
+        with spoken(f"run {found.run}"):
+            folder.refresh()
+
+
+def ensure_keeper_of(home: Home, folder: RunFolder) -> None:
+    """Start a keeper when this home's was killed; a run of another home is that home's business."""
+    from outlast.keeper.wake import keeper_is_there
+
+    if folder.control.by in ("", home.id) and not keeper_is_there(home):
+        ensure_keeper(home)
+
+
+def _state(folder: RunFolder, settings: Settings) -> RunState:
+    return decide_from_folder(folder, settings).state
+
+
+def _view(folder: RunFolder, settings: Settings) -> RunView:
+    return short_view(folder, decide_from_folder(folder, settings))
+
+
+def _kept_view(settings: Settings, run: str) -> RunView | None:
+    """What the keeper last wrote about a run; None when it knows nothing or the index cannot be read."""
+    with contextlib.suppress(OutlastError):
+        return view_from_json(find_row(Home(settings.home), run).view)
+    return None
+
+
+def _say(settings: Settings, found: Located, control: Control) -> None:
+    """Write what the user wants, then make sure that a keeper reads it."""
+    home = Home(settings.home)
+    with spoken(f"run {found.run}"):
+        said = dataclasses.replace(control, at=now_text(), by=home.id)
+        found.store.put(layout.control_key(found.run), said.to_bytes())
+    drop_marker(home, found.run, found.url)
+    ensure_keeper(home)
+
+
+def _limit_s(settings: Settings, limit: str) -> float:
+    try:
+        limit_s = parse_duration(limit)
+    except ValueError as error:
+        raise SpecError(f"--limit {error}") from None
+    if limit_s < settings.min_limit_s:
+        raise SpecError(f"--limit {limit} is shorter than {format_duration(settings.min_limit_s)}, the least that works")
+    return limit_s
+
+
+def _chosen_checkpoint(folder: RunFolder, from_stint: int | None, checkpoint: str | None) -> str | None:
+    if from_stint is not None and checkpoint is not None:
+        raise UsageError("name a stint or a checkpoint to resume from, not both")
+    if checkpoint is not None:
+        if checkpoint in folder.checkpoints:
+            return checkpoint
+        raise NotFoundError(f"run {folder.run} has no checkpoint {checkpoint!r}; it has {_known(folder.checkpoints)}")
+    if from_stint is None:
+        return None
+    of_stint = folder.checkpoints_of(from_stint)
+    if not of_stint:
+        raise NotFoundError(
+            f"stint {from_stint} of {folder.run} left no checkpoint; there are {_known(folder.checkpoints)}"
+        )
+    return of_stint[-1]
+
+
+def _known(checkpoints: tuple[str, ...]) -> str:
+    return ", ".join(checkpoints[-5:]) if checkpoints else "none"
+
+
+def _remove_folder(found: Located) -> None:
+    """The wish to stop goes last: what an interrupted removal leaves must not look like a run that shall start."""
+    store, run = found.store, found.run
+    store.put(layout.control_key(run), Control(want="stop", at=now_text()).to_bytes())
+    last = (layout.spec_key(run), layout.control_key(run))
+    for entry in list(store.list(layout.run_prefix(run))):
+        if entry.key not in last:
+            store.delete(entry.key)
+    for key in last:
+        store.delete(key)
+
+
+def _remove_traces(home: Home, run: str) -> None:
+    index = open_index(home)
+    try:
+        index.remove(run)
+    finally:
+        index.close()
+    (home.inbox / run).unlink(missing_ok=True)
+    SecretsFile(home).forget_run(run)
+    shutil.rmtree(home.work / run, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""This machine as a platform: detached processes, a sandbox, a queue."""
