@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import ClassVar, List, Optional
+from typing import ClassVar, Dict, List, Mapping, Optional
 
 from .errors import PlaceError
 from .records import Record
@@ -26,6 +26,7 @@ class Place(Record):
     work: str  # the stint's own folder; exists
     shared: str  # the run's folder, shared by its stints: its private home lies here
     cache: str  # environments, code packs
+    bundle: str = ""  # what the script needs on PYTHONPATH for `import outlast`; empty: what the runner came from
     sandbox: bool = False
     hide: List[str] = dataclasses.field(default_factory=list)  # folders the script must not see
     cpus: int = 1
@@ -36,6 +37,11 @@ class Place(Record):
     network: bool = True
     notices: List[str] = dataclasses.field(default_factory=list)
     secret_names: List[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def home(self) -> str:
+        """The script's HOME: private to the run, kept from stint to stint."""
+        return os.path.join(self.shared, "home")
 
     @classmethod
     def read(cls, path: str) -> Place:
@@ -52,3 +58,12 @@ class Place(Record):
         with os.fdopen(descriptor, "wb") as file:
             file.write(self.to_bytes())
         os.replace(aside, path)
+
+    def secret_values(self, environ: Mapping[str, str]) -> Dict[str, str]:
+        """The secrets by their own names, as far as the runner's environment carries them."""
+        return {name: environ[SECRET_PREFIX + name] for name in self.secret_names if SECRET_PREFIX + name in environ}
+
+
+def without_secrets(environ: Mapping[str, str]) -> Dict[str, str]:
+    """An environment without the prefixed secrets: what the script's own environment starts from."""
+    return {name: value for name, value in environ.items() if not name.startswith(SECRET_PREFIX)}

@@ -38,7 +38,7 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     stint.code_dir = staging.code_dir_for(stint.path("tree"), inputs)
     staging.fetch_code(Blobs(stint.store), code["sha256"], code["size_bytes"], stint.place.cache, stint.code_dir)
     stint.enter("environment")
-    python, extra_env = _environment(stint)
+    ready = _environment(stint)
     stint.enter("staging")
     staged = staging.stage_inputs(inputs, stint.code_dir, stint.place.sandbox)
     for notice in (*stint.place.notices, *staged.notices):
@@ -46,23 +46,22 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     stint.enter("restoring")
     restored = _restore(stint)
     env = _script_env(stint, restored, socket_path, flag_path)
-    env.update(extra_env)
-    argv = _command(stint, python)
+    env.update(ready.env)
+    argv = _command(stint, ready.python)
     if stint.place.sandbox:
-        argv = _sandboxed(stint, argv, staged, env, python)
+        argv = _sandboxed(stint, argv, staged, env, ready.folders)
     return Prepared(argv, env, restored, stint.place.sandbox)
 
 
-def _environment(stint: Stint) -> Tuple[str, Dict[str, str]]:
+def _environment(stint: Stint) -> environment.Environment:
     requirements = stint.spec.get("requirements")
-    ready = environment.prepare(
+    return environment.prepare(
         os.path.join(stint.code_dir, requirements) if requirements else None,
         find_python(stint.spec["python"]),
         stint.place.cache,
-        lambda argv, env, writable: _run_tool(stint, argv, env, writable),
+        lambda argv, env, writable, readonly: _run_tool(stint, argv, env, writable, readonly),
         stint.say,
     )
-    return ready.python, ready.env
 
 
 def find_python(wanted: str) -> str:
@@ -73,7 +72,9 @@ def find_python(wanted: str) -> str:
     return found
 
 
-def _run_tool(stint: Stint, argv: List[str], env: Dict[str, str], writable: List[str]) -> Tuple[int, str]:
+def _run_tool(
+    stint: Stint, argv: List[str], env: Dict[str, str], writable: List[str], readonly: List[str]
+) -> Tuple[int, str]:
     """Run pip or uv in the sandbox: building a stranger's package runs a stranger's code."""
     full_env = dict(_base_env())
     full_env.update(env)
@@ -83,7 +84,7 @@ def _run_tool(stint: Stint, argv: List[str], env: Dict[str, str], writable: List
             argv,
             code_dir=stint.code_dir,
             writable=[_home(stint), *writable],
-            readonly=[stint.code_dir, *_interpreter_folders([argv[0], find_python(stint.spec["python"])])],
+            readonly=[stint.code_dir, *readonly],
             binds=[],
             network=True,
         )
@@ -160,16 +161,17 @@ def _command(stint: Stint, python: str) -> List[str]:
     return [os.path.join(".", script), *arguments]
 
 
-def _sandboxed(stint: Stint, argv: List[str], staged: staging.Staged, env: Dict[str, str], python: str) -> List[str]:
+def _sandboxed(
+    stint: Stint, argv: List[str], staged: staging.Staged, env: Dict[str, str], folders: List[str]
+) -> List[str]:
     home = _home(stint)
     env["HOME"] = home
-    interpreters = [python, find_python(stint.spec["python"])]
     return sandbox.bwrap_command(
         stint.place,
         argv,
         code_dir=stint.code_dir,
         writable=[stint.path("tree"), stint.folder("desk"), home],
-        readonly=[stint.place.bundle or BUNDLE, *_interpreter_folders(interpreters)],
+        readonly=[stint.place.bundle or BUNDLE, *folders],
         binds=staged.binds,
         writable_binds=staged.writable_binds,
         network=stint.place.network,
@@ -180,12 +182,3 @@ def _home(stint: Stint) -> str:
     """The script's own home folder. Packages the user installed for himself stay visible through the user base."""
     os.makedirs(stint.place.home, exist_ok=True)
     return stint.place.home
-
-
-def _interpreter_folders(interpreters: List[str]) -> List[str]:
-    """What interpreters need to read: their own folders and, for an environment, those they were made from."""
-    found = set()
-    for python in interpreters:
-        for path in (python, os.path.realpath(python)):
-            found.add(os.path.dirname(os.path.dirname(path)))
-    return sorted(found)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import resource
 import signal
 import sys
 import time
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-
-# What we need ourselves in the moment of starting a child, with room to spare.
-_OWN_BYTES = 128 << 20
 
 # Loaded at import: between fork and exec only calls that take no lock are safe, and loading a library takes one.
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -236,44 +232,35 @@ def become_subreaper() -> None:
     _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-@contextlib.contextmanager
-def memory_limit(memory_bytes: Optional[int]) -> Iterator[None]:
-    """Processes started within get at most so much private memory each (RLIMIT_DATA); None sets no limit.
+def set_limits(cpu_list: Sequence[int], memory_bytes: Optional[int]) -> None:
+    """Bind this process to its processors and cap its private memory. For `preexec_fn`.
 
-    It is a limit of our own process for that moment, because running code between fork and exec is neither fast nor
-    safe. Leave it out when an accelerator is used: drivers reserve many times the memory that they touch.
+    The cap is RLIMIT_DATA: each process alone, address space that it may write to. Leave `memory_bytes` out when
+    an accelerator is used: drivers reserve many times the memory that they touch.
     """
-    if memory_bytes is None:
-        yield
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    cap = max(memory_bytes, _OWN_BYTES)
-    if hard != resource.RLIM_INFINITY:
-        cap = min(cap, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (cap, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    if cpu_list:
+        try:
+            os.sched_setaffinity(0, cpu_list)
+        except OSError:
+            pass  # a processor was taken away since it was assigned; running anywhere beats not running
+    if memory_bytes is not None:
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        cap = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (cap, hard))
 
 
-@contextlib.contextmanager
-def affinity(cpu_list: Sequence[int]) -> Iterator[None]:
-    """Processes started within by this thread run on these processors only; an empty list changes nothing."""
-    before = os.sched_getaffinity(0)
-    wanted = before & set(cpu_list)
-    # A processor may have been taken away since it was assigned; running anywhere beats not running.
-    if not wanted:
-        yield
-        return
-    os.sched_setaffinity(0, wanted)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
+def preexec(cpu_list: Sequence[int], memory_bytes: Optional[int]) -> Callable[[], None]:
+    """A ready `preexec_fn`: `die_with_parent` and `set_limits`. Make it in the process that forks."""
+    parent = os.getpid()
+
+    def between_fork_and_exec() -> None:
+        die_with_parent(parent)
+        set_limits(cpu_list, memory_bytes)
+
+    return between_fork_and_exec
 
 
-def thread_settings(cpus: int) -> Dict[str, str]:
+def thread_environment(cpus: int) -> Dict[str, str]:
     """Variables that keep numeric libraries from starting one thread per processor of the machine."""
     names = (
         "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "BLIS_NUM_THREADS",

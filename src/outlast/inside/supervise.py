@@ -138,7 +138,7 @@ class Supervisor:
         child = Child(argv, stint.code_dir, env, self._on_output, sandboxed, stint.place.cpu_list, memory)
         self._child = child
         stint.deadline.script_started(stint.elapsed_s())
-        sampler = Sampler(child.pids, stint.place.cpus, stint.place.memory_bytes)
+        sampler = Sampler(child.pids, stint.place.cpus, stint.place.memory_bytes, stint.place.gpus, stint.place.npus)
         stint.sample = sampler.sample
         try:
             while True:
