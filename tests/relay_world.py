@@ -1,4 +1,4 @@
-"""A small world for the relay: a run folder, a platform, runners and keepers that all misbehave on demand.
+"""A small world for the relay: a platform, runners and keepers around a run folder, all misbehaving on demand.
 
 Nothing here knows what the relay should decide; the folder only refuses what may never happen. Every event is one
 method, so that a seeded random driver and Hypothesis can both play it. Time passes only when a driver says so.
@@ -6,10 +6,9 @@ method, so that a seeded random driver and Hypothesis can both play it. Time pas
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field
 
-from outlast.model.states import EndReason, RunState
+from outlast.model.states import EndReason
 from outlast.relay import (
     Cancel,
     Decision,
@@ -24,101 +23,7 @@ from outlast.relay import (
     WriteOrder,
     decide,
 )
-
-
-class PromiseBroken(AssertionError):
-    """The world saw something that may never happen."""
-
-
-def require(condition: bool, words: str) -> None:
-    if not condition:
-        raise PromiseBroken(words)
-
-
-@dataclass(slots=True)
-class Script:
-    """How the training behaves: `total` units of work, a save every `save_every`, `limit` units per stint."""
-
-    total: int = 12
-    save_every: int = 2
-    limit: int = 5
-    saves: bool = True
-    fails_at: int | None = None  # always fails there, with the same error
-    fails_once_at: int | None = None  # fails there the first time only
-
-
-@dataclass(slots=True)
-class Manifest:
-    stint: int
-    parent: str | None
-    position: int
-
-
-@dataclass(slots=True)
-class End:
-    reason: EndReason
-    by: str
-    fingerprint: str = ""
-    exit_code: int | None = None
-    position: int | None = None
-
-
-class Folder:
-    """The run folder. Everything but beats and control is written once; the rules of the format are checked here."""
-
-    def __init__(self) -> None:
-        self.orders: dict[int, str | None] = {}
-        self.claims: set[int] = set()
-        self.ends: dict[int, End] = {}
-        self.manifests: dict[str, Manifest] = {}
-        self.of_stint: dict[int, list[str]] = {}
-        self.beats: dict[int, int] = {}
-        self.highest_at_end: dict[int, str | None] = {}
-        self.want = "go"
-        self.since_stint = 1
-        self.resume_from: str | None = None
-
-    def put_order(self, stint: int, resume_from: str | None) -> bool:
-        if stint in self.orders:
-            return False
-        require(stint == len(self.orders) + 1, f"order {stint} skips a number")
-        open_stints = [number for number in self.orders if number not in self.ends]
-        require(not open_stints, f"order {stint} was written while stint {open_stints} is open")
-        if stint > 1 and stint > self.since_stint:
-            least = self.highest_at_end[stint - 1]
-            require(
-                least is None or (resume_from is not None and resume_from >= least),
-                f"order {stint} resumes from {resume_from} although {least} was committed",
-            )
-        require(resume_from is None or resume_from in self.manifests, f"order {stint}: no checkpoint {resume_from}")
-        self.orders[stint] = resume_from
-        return True
-
-    def put_claim(self, stint: int) -> bool:
-        require(stint in self.orders, f"claim {stint} without an order")
-        if stint in self.claims:
-            return False
-        self.claims.add(stint)
-        return True
-
-    def put_end(self, stint: int, end: End) -> bool:
-        require(stint in self.orders, f"end {stint} without an order")
-        if stint in self.ends:
-            return False
-        self.ends[stint] = end
-        self.highest_at_end[stint] = max(self.manifests, default=None)
-        return True
-
-    def put_manifest(self, stint: int, number: int, manifest: Manifest) -> None:
-        name = f"{stint:04d}-{number:06d}"
-        require(name not in self.manifests, f"manifest {name} is rewritten")
-        earlier = self.of_stint.setdefault(stint, [])
-        expected = earlier[-1] if earlier else self.orders[stint]
-        require(manifest.parent == expected, f"{name} continues {manifest.parent}, not {expected}")
-        before = self.manifests[expected].position if expected is not None else 0
-        require(manifest.position >= before, f"{name} goes back from {before} to {manifest.position}")
-        self.manifests[name] = manifest
-        earlier.append(name)
+from relay_folder import End, Folder, Manifest, PromiseBroken, Script, require
 
 
 @dataclass(slots=True)
@@ -478,140 +383,5 @@ class World:
             self.now += 0.2
         raise PromiseBroken(f"no final state after {most_turns} calm turns")
 
-    def check_history(self) -> None:
-        """The line from the last checkpoint back to the start is one line, and never goes back."""
-        name = max(self.folder.manifests, default=None)
-        while name is not None:
-            manifest = self.folder.manifests[name]
-            if manifest.parent is not None:
-                require(manifest.parent < name, f"{name} continues the later {manifest.parent}")
-                require(
-                    self.folder.manifests[manifest.parent].position <= manifest.position,
-                    f"{name} is behind its parent",
-                )
-            name = manifest.parent
-
-    def why_failed(self) -> str:
-        """An account of a failure that does not ask the relay: which rule of the table can explain it."""
-        ends = [(n, e) for n, e in self.folder.ends.items() if n >= self.folder.since_stint]
-        idle: list[End] = []
-        for number, end in reversed(ends):
-            if self.folder.of_stint.get(number):
-                break
-            idle.append(end)
-        gone = sum(end.reason in (EndReason.LOST, EndReason.PREEMPTED) for end in idle)
-        if gone >= self.policy.lost_limit:
-            return "lost too often"
-        limits = sum(end.reason is EndReason.TIME_LIMIT for end in idle)
-        if limits and (not self.folder.manifests or limits >= self.policy.no_progress_limit):
-            return "limit without a checkpoint"
-        if ends and ends[-1][1].reason is EndReason.SCRIPT_ERROR:
-            return "script error"
-        return ""
-
 
 _NO_JOB = PlatformJob(state=Job.ABSENT)
-
-
-def random_script(rng: random.Random) -> Script:
-    save_every = rng.randint(1, 3)
-    script = Script(total=rng.randint(3, 30), save_every=save_every, limit=save_every + rng.randint(1, 6))
-    kind = rng.random()
-    if kind < 0.08:
-        script.saves = False
-    elif kind < 0.16:
-        script.fails_at = rng.randint(1, script.total)
-    elif kind < 0.3:
-        script.fails_once_at = rng.randint(1, script.total)
-    return script
-
-
-def play(seed: int, *, events: int = 60) -> tuple[World, RunState]:
-    """One whole history: faults at random, then calm until the run is over. Raises `PromiseBroken`."""
-    rng = random.Random(seed)
-    world = World(random_script(rng))
-    keepers = (Keeper(world), Keeper(world))
-    chances = _CHANCES[rng.randrange(len(_CHANCES))]
-    names, weights = zip(*chances, strict=True)
-    for name in rng.choices(names, weights, k=events):
-        _EVENTS[name](world, keepers, rng)
-    return world, finish(world)
-
-
-def finish(world: World) -> RunState:
-    """Bring a history to its end and check what must hold there."""
-    keeper = Keeper(world)
-    script = world.script
-    decision = world.calm(keeper)
-    if decision.state is RunState.FAILED:
-        require(bool(world.why_failed()), f"failed without a cause: {decision.message}")
-    world.check_history()
-    can_finish = script.fails_at is None and (script.saves or script.total <= script.limit)
-    if can_finish and decision.state is not RunState.SUCCEEDED:
-        # A stop, or more faults in a row than a run puts up with; without faults, resuming brings it home.
-        world.resume()
-        decision = world.calm(keeper)
-        if decision.state is RunState.FAILED and script.fails_once_at is not None:
-            require(world.why_failed() == "script error", decision.message)
-            world.resume()
-            decision = world.calm(keeper)
-        require(decision.state is RunState.SUCCEEDED, f"can make progress but ended {decision}")
-    if decision.state is RunState.SUCCEEDED:
-        last = world.folder.ends[max(world.folder.ends)]
-        require(last.reason is EndReason.FINISHED and last.by == "runner", "succeeded without being finished")
-        require(last.position == script.total, f"finished at {last.position} of {script.total}")
-    elif not script.saves:
-        require(decision.state in (RunState.FAILED, RunState.STOPPED), str(decision))
-    world.check_history()
-    return decision.state
-
-
-def _turn(world: World, keepers: tuple[Keeper, Keeper], rng: random.Random) -> None:
-    keeper = keepers[0]
-    keeper.look()
-    while keeper.act():
-        pass
-
-
-def _look(world: World, keepers: tuple[Keeper, Keeper], rng: random.Random) -> None:
-    keepers[rng.random() < 0.4].look()
-
-
-def _act(world: World, keepers: tuple[Keeper, Keeper], rng: random.Random) -> None:
-    keepers[rng.random() < 0.4].act()
-
-
-_EVENTS = {
-    "turn": _turn,
-    "look": _look,
-    "act": _act,
-    "crash": lambda w, k, r: k[r.random() < 0.4].crash(),
-    "start": lambda w, k, r: w.start(),
-    "work": lambda w, k, r: w.work(r.randrange(8), r.randint(1, 5)),
-    "wait": lambda w, k, r: setattr(w, "now", w.now + r.choice((0.1, 0.6, 2.0, 31.0, 70.0, 200.0))),
-    "kill": lambda w, k, r: w.kill(preempted=r.random() < 0.4, zombie=r.random() < 0.5),
-    "requeue": lambda w, k, r: w.requeue(),
-    "forget": lambda w, k, r: w.forget(),
-    "hide": lambda w, k, r: w.hide(r.randint(1, 4)),
-    "twice": lambda w, k, r: w.start_twice(),
-    "mute": lambda w, k, r: w.mute(),
-    "blind": lambda w, k, r: w.blind(),
-    "hear": lambda w, k, r: w.hear(),
-    "unkillable": lambda w, k, r: setattr(w, "unkillable", r.random() < 0.5),
-    "stop": lambda w, k, r: w.stop(),
-    "resume": lambda w, k, r: w.resume() if w.folder.want == "stop" else None,
-}
-
-# Three kinds of weather, so that long healthy chains are as well covered as storms.
-_CHANCES = (
-    (("turn", 8), ("start", 5), ("work", 8), ("wait", 3), ("kill", 1), ("crash", 1), ("look", 2), ("act", 2)),
-    (
-        ("turn", 3), ("look", 6), ("act", 9), ("crash", 3), ("start", 5), ("work", 8), ("wait", 4), ("kill", 2),
-        ("requeue", 1), ("forget", 1), ("hide", 1), ("twice", 1), ("mute", 1), ("blind", 1), ("hear", 1),
-        ("unkillable", 1),
-    ),
-    (
-        ("turn", 6), ("look", 3), ("act", 4), ("crash", 1), ("start", 5), ("work", 8), ("wait", 3), ("kill", 3),
-        ("twice", 2), ("mute", 2), ("blind", 2), ("unkillable", 1), ("stop", 1), ("resume", 2), ("forget", 2),
-    ),
-)  # fmt: skip

@@ -225,6 +225,8 @@ def test_many_stints_within_one_long_epoch_only_raise_a_suspicion():
     decision = decide(seen(*(ended(n, E.HAND_OVER, 2, epoch=3.0) for n in range(1, 9))))
     assert decision.state is RunState.RUNNING
     assert "start from the beginning" in decision.message
+    local_steps = decide(seen(*(ended(n, E.HAND_OVER, 2, step=900) for n in range(1, 9))))
+    assert local_steps.state is RunState.RUNNING and "step 900" in local_steps.message
     steps = seen(*(ended(n, E.HAND_OVER, 2, epoch=3.0, step=n * 10) for n in range(1, 9)))
     assert "handed over" in decide(steps).message
 

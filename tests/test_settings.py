@@ -23,7 +23,7 @@ def test_defaults_need_nothing_on_the_disk(tmp_path):
     assert settings.store == (tmp_path / "none" / "store").as_uri()
     assert settings.platform == "local" and settings.user == "ann"
     assert settings.grace_s == 10.0 and settings.backoff_s == (0, 1, 5, 30, 120, 300)
-    assert settings.user_weights == {} and settings.pack_notice_bytes == 50 * 1024**2
+    assert settings.user_weights == {}
     assert not (tmp_path / "none").exists()
 
 
@@ -66,7 +66,6 @@ def test_home_cannot_be_set_in_its_own_config(tmp_path):
         ("USER_WEIGHTS", "ann", "users and weights"),
         ("USER_WEIGHTS", "ann=-1", "positive weights"),
         ("USER_WEIGHTS", "ann=nan", "positive weights"),
-        ("PACK_NOTICE_BYTES", "big", "a size like"),
         ("STORE", "relative/path", "an address like file://"),
     ],
 )

@@ -1,12 +1,12 @@
 """Outlast as a library: the same verbs as the command line, as methods.
 
-    from outlast import Client
+from outlast import Client
 
-    client = Client()
-    run = client.runs.submit("train.py", checkpoint="ckpt", limit="1h")
-    for view in client.runs.watch(run.id):
-        print(view.state, view.epoch, view.metrics)
-    client.runs.fetch(run.id, "results")
+client = Client()
+run = client.runs.submit("train.py", checkpoint="ckpt", limit="1h")
+for view in client.runs.watch(run.id):
+    print(view.state, view.epoch, view.metrics)
+client.runs.fetch(run.id, "results")
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Client:
         """What this machine has, what is missing, and how to get it."""
         from outlast.operations.doctor import examine
 
-        return examine(self.settings.home)
+        return examine(self.settings.home, self.settings.store)
 
 
 class Runs:
@@ -158,9 +158,7 @@ class Runs:
 
         return read_logs(self._settings, ref, stint=stint, follow=follow)
 
-    def fetch(
-        self, ref: str, to: str | os.PathLike[str], what: What = "outputs", *, force: bool = False
-    ) -> Fetched:
+    def fetch(self, ref: str, to: str | os.PathLike[str], what: What = "outputs", *, force: bool = False) -> Fetched:
         """Bring outputs, the last checkpoint, the logs or all of it to a folder, verified."""
         from outlast.operations.fetch import fetch_run
 

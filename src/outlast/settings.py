@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from outlast.errors import HomeError
-from outlast.model.quantities import parse_duration, parse_size
+from outlast.model.quantities import parse_duration
 
 CONFIG_NAME = "config.toml"
 
@@ -47,7 +47,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("sandbox", "auto", "run scripts in bubblewrap: auto, on or off", "sandbox"),
     Setting("user_weights", "", "shares of the machine when it is full, like 'ann=2,bob=1'", "weights"),
     Setting("keep_last", "3", "checkpoints of each run that gc keeps", "count"),
-    Setting("pack_notice_bytes", "50M", "a code folder larger than this is mentioned", "size"),
 )
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -79,13 +78,6 @@ def _durations(value: str) -> tuple[float, ...]:
         raise ValueError("durations with commas between, like 0,1,5,30") from None
 
 
-def _size(value: str) -> int:
-    try:
-        return parse_size(value)
-    except ValueError:
-        raise ValueError("a size like 512M or 4G") from None
-
-
 def _sandbox(value: str) -> str:
     if value not in ("auto", "on", "off"):
         raise ValueError("auto, on or off")
@@ -115,7 +107,7 @@ def _address(value: str) -> str:
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "path": _text, "address": _address, "text": _text, "duration": _duration, "count": _count,
-    "durations": _durations, "size": _size, "sandbox": _sandbox, "weights": _weights,
+    "durations": _durations, "sandbox": _sandbox, "weights": _weights,
 }  # fmt: skip
 
 
@@ -137,7 +129,6 @@ class Settings:
     sandbox: str
     user_weights: Mapping[str, float]
     keep_last: int
-    pack_notice_bytes: int
     #: name -> "default", "config.toml", "environment OUTLAST_X" or "given"
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 

@@ -36,9 +36,7 @@ def use(monkeypatch, client):
     from outlast.cli import reader
 
     monkeypatch.setitem(sys.modules, "outlast.client", SimpleNamespace(Client=lambda *a, **k: client))
-    monkeypatch.setattr(
-        reader, "open_tails", lambda view: (simulated.OutputTail(client.runs), simulated.NoPoints())
-    )
+    monkeypatch.setattr(reader, "open_tails", lambda view: (simulated.OutputTail(client.runs), simulated.NoPoints()))
 
 
 @pytest.fixture

@@ -61,9 +61,13 @@ class Simulation:
         return tuple(
             CheckpointView(
                 id=f"{(epoch - 1) // per_stint + 1:04d}-{(epoch - 1) % per_stint + 1:06d}",
-                stint=(epoch - 1) // per_stint + 1, created_at="2026-11-15T10:00:00.000Z", size_bytes=1_400_000,
-                files=2, progress={"epoch": epoch}, metrics={"loss": loss_at(epoch)},
-            )  # fmt: skip
+                stint=(epoch - 1) // per_stint + 1,
+                created_at="2026-11-15T10:00:00.000Z",
+                size_bytes=1_400_000,
+                files=2,
+                progress={"epoch": epoch},
+                metrics={"loss": loss_at(epoch)},
+            )
             for epoch in range(1, done + 1)
         )
 

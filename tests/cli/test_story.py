@@ -14,8 +14,15 @@ from outlast.model.view import RunView, StintView
 
 def run_of(*stints: StintView, state: RunState = RunState.RUNNING, **more) -> RunView:
     return RunView(
-        id="1115-a-b-c", name="x", state=state, platform="local", created_at="", stints=len(stints), stint_list=stints, **more
-    )  # fmt: skip
+        id="1115-a-b-c",
+        name="x",
+        state=state,
+        platform="local",
+        created_at="",
+        stints=len(stints),
+        stint_list=stints,
+        **more,
+    )
 
 
 def ended(number: int, reason: EndReason, **more) -> StintView:
@@ -54,7 +61,9 @@ def test_final_run_is_told_at_once_and_names_no_successor():
 
 
 def test_several_ends_in_one_view_are_told_in_order():
-    view = run_of(ended(1, EndReason.HAND_OVER), ended(2, EndReason.PREEMPTED), under_way(3, resumed_from="0001-000004"))
+    view = run_of(
+        ended(1, EndReason.HAND_OVER), ended(2, EndReason.PREEMPTED), under_way(3, resumed_from="0001-000004")
+    )
     assert texts(Story().tell(view, 0.0)) == [
         "stint 1 handed over → stint 2",
         "stint 2 lost its machine to the platform → stint 3 goes on from 0001-000004",

@@ -37,7 +37,7 @@ class Terminal:
 
         self.process = subprocess.Popen(
             [sys.executable, str(HERE / "drive.py"), *arguments], stdin=slave, stdout=slave, stderr=slave, env=env,
-            preexec_fn=own_the_terminal,  # Ctrl-C typed on the master must reach it as a signal
+            preexec_fn=own_the_terminal,  # noqa: PLW1509 - Ctrl-C typed on the master must reach it as a signal
         )  # fmt: skip
         os.close(slave)
         self.raw = ""

@@ -75,7 +75,7 @@ def test_a_client_says_hello_by_itself_and_its_process_is_known(desk, book):
     assert line.request({"op": "save", "progress": {"epoch": 2}}, 5) == {"n": 1, "ok": True, "ticket": 7}
     assert book.calls == [
         ("hello", {"rank": 3, "version": "1", "pid": os.getpid()}),
-        ("save", {"progress": {"epoch": 2}}),
+        ("save", {"progress": {"epoch": 2}, "writing_s": 0.0}),
     ]
     line.close()
 
@@ -161,7 +161,7 @@ def test_fields_of_the_wrong_kind_never_reach_the_handler(desk, book, message):
         if name == "hello":
             assert seen == {"rank": 0, "version": "3", "pid": os.getpid()}
         else:
-            assert seen in ({"boundary": False}, {"progress": {}})
+            assert seen in ({"boundary": False}, {"progress": {}, "writing_s": 0.0})
 
 
 def test_a_message_without_end_is_cut_off(desk):

@@ -518,12 +518,16 @@ def test_tracking_is_cheap_and_should_stop_nearly_free(runner):
 
 
 def test_a_runner_that_is_gone_never_hurts_the_training(runner):
-    runner.hook = lambda name, message: name == "track" and threading.Thread(target=runner.desk.close).start()
+    def close():
+        runner.desk.close(patience_s=0.0)
+        (runner.root / "closed").touch()
+
+    runner.hook = lambda name, message: name == "track" and threading.Thread(target=close).start()
     code, out, err = runner.run("""
         def write(folder):
             with open(folder + "/a", "w") as file: file.write("x")
         outlast.track(loss=1)
-        while os.path.exists("socket"):
+        while not os.path.exists("closed"):
             time.sleep(0.005)
         for epoch in outlast.epochs(3, save=write):
             for step in range(100):

@@ -49,6 +49,12 @@ class World:
 
 
 @pytest.fixture
+def make_world(tmp_path):
+    """Worlds beside each other, by name."""
+    return lambda name: World(tmp_path / name)
+
+
+@pytest.fixture
 def world(tmp_path) -> Iterator[World]:
     world = World(tmp_path)
     yield world

@@ -64,7 +64,7 @@ def test_damaged_version_file_is_named(tmp_path):
 def test_home_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(HomeError, match="is not a folder.*OUTLAST_HOME"):
+        with pytest.raises(HomeError, match=r"is not a folder.*OUTLAST_HOME"):
             Home(path)
 
 

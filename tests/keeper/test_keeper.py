@@ -379,13 +379,11 @@ def test_keeper_killed_at_random_calls_starts_nothing_twice(world, seed):
     assert row_of(world, spec.id).state == "succeeded", row_of(world, spec.id)
 
 
-def test_keeper_killed_at_each_single_call_recovers(tmp_path):
+def test_keeper_killed_at_each_single_call_recovers(make_world):
     """The whole way of a two-stint run, once for every call at which the keeper can die."""
-    from conftest import World
-
     deaths = 0
     for call in range(1, 200):
-        world = World(tmp_path / str(call))
+        world = make_world(str(call))
         spec = write_run(world.store, world.settings)
         scythe = Scythe(world)
         keeper = scythe.turn(None, call, 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +12,12 @@ from outlast.cli.options import AsJson, RunRef
 from outlast.cli.waiting import Waiting
 from outlast.errors import UsageError
 
+if TYPE_CHECKING:
+    from outlast.operations.fetch import What
+
 app = new_app()
 
-KINDS = ("outputs", "checkpoint", "logs", "all")
+KINDS: tuple[What, ...] = ("outputs", "checkpoint", "logs", "all")
 
 
 @verb(
@@ -45,13 +48,14 @@ def fetch(
     ] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    if what not in KINDS:
+    kind = next((known for known in KINDS if known == what), None)
+    if kind is None:
         raise UsageError(f"--what {what!r} is unknown; possible: {', '.join(KINDS)}")
     client = open_client()
     view = client.runs.get(run)
     folder = to if to is not None else Path(f"{view.name}-{what}")
     with Waiting(f"fetching {what} of {view.id}"):
-        fetched = client.runs.fetch(view.id, to=folder, what=what, force=force)
+        fetched = client.runs.fetch(view.id, to=folder, what=kind, force=force)
     from outlast.cli.planned import fetched_json, fetched_lines
 
     if as_json:

@@ -49,7 +49,7 @@ def gc(
     with Waiting("looking through the store"):
         plan = client.clean(keep_last=keep_last, keep_best=keep_best, dry_run=True)
     if not as_json:
-        print("\n".join(clean_lines(plan)))
+        print("\n".join(clean_lines(plan)), flush=True)
     if dry_run or plan.is_empty:
         if as_json:
             print_json(clean_json(plan))
@@ -61,7 +61,7 @@ def gc(
     if as_json:
         print_json(clean_json(done))
     else:
-        print("done")
+        print(clean_lines(done)[-1])
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from outlast.operations.clean import Cleaned
     from outlast.operations.fetch import Fetched
     from outlast.operations.forecast import Forecast
+    from outlast.operations.rehearse import Rehearsal
     from outlast.operations.submit import RunPlan
 
 FILES_SHOWN = 10
@@ -86,7 +88,7 @@ def fetched_lines(fetched: Fetched, folder: Path) -> list[str]:
         if len(paths) > FILES_SHOWN:
             lines.append(f"  and {len(paths) - FILES_SHOWN} more ({word})")
     count = len(fetched.new) + len(fetched.replaced)
-    words = f"fetched {count} file{'' if count == 1 else 's'}, {format_size(fetched.size_bytes)}, to {folder}"
+    words = f"fetched {_count(count, 'file')}, {format_size(fetched.size_bytes)}, to {folder}"
     if fetched.same:
         words += f"; {len(fetched.same)} there already"
     return [*notice_lines(fetched.notices, Ink()), *lines, words]
@@ -102,12 +104,42 @@ def forecast_lines(forecast: Forecast) -> list[str]:
 
 
 def rehearsal_lines(outcome: Rehearsal) -> list[str]:
-    """Whether both trainings agree; otherwise the first difference, its likely cause, and how many more there are."""
+    """Whether both trainings agree; otherwise the first difference, its likely cause, and some of the others."""
     ink = Ink()
-    if not outcome.differences:
-        return [ink("green", "both trainings agree"), *wrap(outcome.sentence, 0)]
-    first, *more = outcome.differences
-    lines = [ink("red", "the interrupted training differs from the straight one"), *wrap(f"first: {first}", 0)]
-    if outcome.hint:
-        lines += wrap(f"likely cause: {outcome.hint}", 0)
-    return lines + [f"  {difference}" for difference in more[:FILES_SHOWN]]
+    lines = [ink("green" if outcome.agree else "red", line) for line in wrap(outcome.sentence, 0)]
+    if outcome.cause:
+        lines += wrap(f"likely cause: {outcome.cause}", 0)
+    others = outcome.differences[1:]
+    lines += [f"  {difference}" for difference in others[:FILES_SHOWN]]
+    if len(others) > FILES_SHOWN:
+        lines.append(f"  and {len(others) - FILES_SHOWN} more differences")
+    if outcome.cuts:
+        lines.append(ink("dim", f"the same cuts again: --seed {outcome.seed}"))
+    return lines
+
+
+def rehearsal_json(outcome: Rehearsal) -> dict[str, Any]:
+    differences = [{"words": str(difference), **dataclasses.asdict(difference)} for difference in outcome.differences]
+    return {**dataclasses.asdict(outcome), "differences": differences}
+
+
+def clean_json(cleaned: Cleaned) -> dict[str, Any]:
+    return dataclasses.asdict(cleaned)
+
+
+def clean_lines(cleaned: Cleaned) -> list[str]:
+    """What goes (or went), by kind, and how much space that frees."""
+    if cleaned.is_empty:
+        return [*notice_lines(cleaned.notices, Ink()), "nothing to free"]
+    by_run = Counter(name.split(" ")[0] for name in cleaned.checkpoints)
+    lines = [f"  {_count(number, 'old checkpoint')} of {run}" for run, number in sorted(by_run.items())]
+    if cleaned.blobs:
+        lines.append(f"  {_count(cleaned.blobs, 'file')} in the store that nothing refers to")
+    if cleaned.work_folders:
+        lines.append(f"  {_count(len(cleaned.work_folders), 'work folder')} of ended stints")
+    word = "would be freed" if cleaned.dry_run else "freed"
+    return [*notice_lines(cleaned.notices, Ink()), *lines, f"{format_size(cleaned.size_bytes)} {word}"]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("s" if number != 1 else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from outlast.cli.planned import forecast_lines
 from outlast.cli.stop import seconds_of
 from outlast.cli.waiting import Waiting
 from outlast.model.request import RunRequest
+
+if TYPE_CHECKING:
+    from outlast.operations.forecast import Forecast
 
 app = new_app()
 
@@ -26,7 +29,12 @@ app = new_app()
         ("outlast probe train.py --checkpoint ckpt --limit 1h", "a forecast for one-hour stints"),
         ("outlast probe . --time 5m --until 'epoch>=100'", "measure for five minutes, name the total"),
     ],
-    exits=(0, 1, 2, 11, 12),
+    exits={
+        0: "done",
+        1: "the script failed, or the training would never end like this",
+        2: "the request is wrong; nothing was started",
+        12: "the platform or the store cannot be reached",
+    },
 )
 @takes_request
 def probe(
@@ -36,11 +44,13 @@ def probe(
         typer.Option("--time", metavar="TIME", help="How long to measure (default: 60s)", show_default=False),
     ] = None,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     time_s = seconds_of("--time", time)
-    with Waiting("measuring one short stint"):
-        forecast = open_client().probe(request, **({} if time_s is None else {"time_s": time_s}))
+    with Waiting("measuring one short stint") as waiting:
+        client: Any = open_client()
+        forecast: Forecast = client.probe(request, time_s=60.0 if time_s is None else time_s, tell=waiting.note)
     if as_json:
         print_json(dataclasses.asdict(forecast))
     else:
         print("\n".join(forecast_lines(forecast)))
+    return 0 if forecast.possible else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from outlast.cli.options import AsJson, takes_request
 from outlast.cli.planned import rehearsal_json, rehearsal_lines
 from outlast.cli.waiting import Waiting
 from outlast.model.request import RunRequest
+
+if TYPE_CHECKING:
+    from outlast.operations.rehearse import Rehearsal
 
 app = new_app()
 
@@ -31,22 +34,29 @@ app = new_app()
 def rehearse(
     request: RunRequest,
     cuts: Annotated[
-        int, typer.Option("--cuts", metavar="N", min=1, help="How often to interrupt (default: 3)", show_default=False)
-    ] = 3,
+        int, typer.Option("--cuts", metavar="N", min=1, help="How often to interrupt (default: 4)", show_default=False)
+    ] = 4,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", help="Choose the same moments again (default: random)",
                                  show_default=False)
     ] = None,
     tolerance: Annotated[
         float, typer.Option("--tolerance", metavar="X", min=0.0, show_default=False,
-                            help="Relative difference of metrics that still counts as equal (default: 0)")
+                            help="Relative difference of numbers that still counts as equal (default: 0)")
     ] = 0.0,
+    ignore: Annotated[
+        list[str] | None, typer.Option("--ignore", metavar="NAME", show_default=False,
+                                       help="Leave this metric, or files of this pattern, out; repeat for more")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:  # fmt: skip
-    with Waiting("training twice"):
-        outcome = open_client().rehearse(request, cuts=cuts, seed=seed, tolerance=tolerance)
+    with Waiting("training straight") as waiting:
+        client: Any = open_client()
+        outcome: Rehearsal = client.rehearse(
+            request, count=cuts, seed=seed, tolerance=tolerance, ignore=tuple(ignore or ()), tell=waiting.note
+        )
     if as_json:
         print_json(rehearsal_json(outcome))
     else:
         print("\n".join(rehearsal_lines(outcome)))
-    return 1 if outcome.differences else 0
+    return 0 if outcome.agree else 1

@@ -10,8 +10,8 @@ import os
 
 #: What the live view and the closing table say; every entry has a translation below.
 LABELS: tuple[str, ...] = (
-    "stint", "training", "epoch", "step", "left", "to the end", "of", "waiting", "queued", "preparing", "running", "handing over",
-    "cpu", "memory", "total", "useful", "results", "next", "ledger", "metric", "last", "best", "reason",
+    "stint", "training", "epoch", "step", "left", "to the end", "of", "waiting", "queued", "preparing", "running",
+    "handing over", "cpu", "memory", "total", "useful", "results", "next", "ledger", "metric", "last", "best", "reason",
     "time", "checkpoint", "succeeded", "failed", "stopped", "detail",
 )  # fmt: skip
 

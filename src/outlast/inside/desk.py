@@ -57,7 +57,10 @@ class DeskHandler:
         """Files of the checkpoint place are about to be exchanged: nothing there counts until `on_save`."""
 
     def on_save(self, message: Dict[str, Any]) -> Optional[Dict[str, Any]]:
-        """The checkpoint place is whole: take a snapshot, then return `{"ticket": n}`; files may change again."""
+        """The checkpoint place is whole: take a snapshot, then return `{"ticket": n}`; files may change again.
+
+        `progress` is what the script said about it, `writing_s` how long it took to write and exchange the files.
+        """
 
     def on_ack(self, message: Dict[str, Any]) -> Optional[Dict[str, Any]]:
         """Everything worth keeping is saved; the script is leaving so that the next stint can go on."""
@@ -300,7 +303,11 @@ def _checked(op: str, message: Dict[str, Any]) -> Dict[str, Any]:
         return dict(checked, boundary=bool(message.get("boundary")))
     if op == "save":
         progress = message.get("progress")
-        return {"progress": progress if isinstance(progress, dict) else {}}
+        writing_s: Any = message.get("writing_s")
+        return {
+            "progress": progress if isinstance(progress, dict) else {},
+            "writing_s": float(writing_s) if _is_number(writing_s) else 0.0,
+        }
     return {}
 
 

@@ -121,13 +121,14 @@ class Link:
         """Nothing in the checkpoint place counts from here until `commit`."""
         self._line.request({"op": "saving"}, SAVE_LIMIT_S)
 
-    def commit(self, progress: Dict[str, Any]) -> Optional[int]:
+    def commit(self, progress: Dict[str, Any], writing_s: float) -> Optional[int]:
         """Have the checkpoint place taken as it is now. Returns once its files may change again.
 
         None, and one sentence to the user, when it was not taken.
         """
         self._reporter.flush()
-        reply = self._line.request({"op": "save", "progress": progress}, SAVE_LIMIT_S)
+        message = {"op": "save", "progress": progress, "writing_s": round(writing_s, 6)}
+        reply = self._line.request(message, SAVE_LIMIT_S)
         if reply is None:
             self.say("the checkpoint was written, but the runner does not answer: it is not committed yet")
             return None

@@ -122,9 +122,7 @@ def _look_at(
         if not name.endswith(".lock"):
             found.passing[path] = (seen.st_size, seen.st_mtime_ns, seen.st_ino)
     elif name.isascii() or _is_text(name):
-        found.files[path] = SeenFile(
-            path, seen.st_size, seen.st_mtime_ns, seen.st_ino, stat.S_IMODE(seen.st_mode)
-        )
+        found.files[path] = SeenFile(path, seen.st_size, seen.st_mtime_ns, seen.st_ino, stat.S_IMODE(seen.st_mode))
 
 
 def _follow(full: str, path: str, real_root: str) -> Optional[SeenFile]:

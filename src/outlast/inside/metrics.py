@@ -19,7 +19,6 @@ LINE_CAP_BYTES = 64 * 1024
 UPDATE_INTERVAL_S = 0.5
 #: Unused budget that may be saved up, so that a burst (a whole log at once) is read completely.
 BURST_S = 0.5
-_SAMPLE_BYTES = 8 * 1024
 
 _ENDS = re.compile(rb"[\n\r\b]")
 _PIECE = re.compile(rb"[^\n\r\b]+")
@@ -29,15 +28,16 @@ _WORDS = (b"loss", b"acc", b"epoch", b"step", "轮".encode("utf-8"))
 #: letter is tried at almost every byte. A digit, a colon and a digit are a time of day, not a pair; \x9a ends the
 #: full-width colon.
 _PAIR = re.compile(
-    rb"[:=\x9a](?:(?<=[^0-9][:=\x9a])|(?<=[0-9]=)|(?=\s))\s{0,8}['\"\[(]{0,2}[-+]?"
+    rb"[:=\x9a](?!(?<=[0-9]:)[0-9])\s{0,8}['\"\[(]{0,2}[-+]?"
     rb"(?:[0-9.]|[nN][aA][nN]|[iI][nN][fF]|[tT]ensor|torch\.|np\.)"
 )
-#: Names that make such a line worth reading, looked for just before the separator; `logformats.names` decides exactly.
-_NAMES = re.compile(
-    rb"(?<![a-z])(?:lr|rate|rmse|mse|mae|auc|err(?:or)?|map|ndcg|ppl|perplexity|psnr|ssim|f1|bleu|rouge|m?iou|dice"
-    rb"|precision|recall|score|rewards?|fid|top|wer|cer|norm|nll|elbo|iter|iteration|l[12]|kl|r2|mcc|kappa)(?![a-z])"
-    rb"|\]\t|[\xe4-\xe9]",
-    re.IGNORECASE,
+#: Words that make such a line worth reading when they stand just before the separator; `logformats.names` decides
+#: exactly. Chinese names are recognised by the first byte of a character, boosting rounds by their bracket.
+_TOKEN = re.compile(rb"(?<![a-z])[flr][12]|[a-z]+|\]\t|[\xe4-\xe9]")
+_NAMES = frozenset(
+    b"lr rate rmse mse mae auc err error map ndcg ppl perplexity psnr ssim f1 bleu rouge rougel iou miou dice "
+    b"precision recall score reward rewards fid top wer cer norm nll elbo iter iteration l1 l2 kl r2 mcc kappa ]\t "
+    b"\xe4 \xe5 \xe6 \xe7 \xe8 \xe9".split(b" ")
 )
 _NAME_BYTES = 24
 _TABLE_WORDS = (b"%", b" all ")
@@ -79,7 +79,7 @@ class MetricReader:
         self._update: Optional[Tuple[Reading, float]] = None  # the last state drawn by carriage return, not yet a point
         self._updated_at_s = float("-inf")
         self._last_update: Optional[Tuple[Optional[float], Optional[int], Dict[str, float]]] = None
-        self._sampled: List[Tuple[bytes, bool, float]] = []  # newest candidates of a flood: line, is update, at_s
+        self._sampled: List[Tuple[bytes, bool, float]] = []  # newest lines of a flood: line, is update, at_s
         self._budget = _Budget(budget, clock)
 
     def feed(self, chunk: bytes, at_s: float) -> List[Point]:
@@ -132,7 +132,9 @@ class MetricReader:
             if self._update is not None and region.find(b"\n", done, start) >= 0:
                 self._flush_update(points)
             done = end
-            self._read_piece(region[start : min(end, start + LINE_CAP_BYTES)], region[end : end + 1] != b"\n", at_s, points)
+            self._read_piece(
+                region[start : min(end, start + LINE_CAP_BYTES)], region[end : end + 1] != b"\n", at_s, points
+            )
         if self._update is not None and region.find(b"\n", done) >= 0:
             self._flush_update(points)
 
@@ -155,7 +157,7 @@ class MetricReader:
         match = _PAIR.search(region)
         while match is not None:
             at = match.start()
-            if _NAMES.search(region, max(last, at - _NAME_BYTES), at) is None:
+            if _NAMES.isdisjoint(_TOKEN.findall(lower, max(last, at - _NAME_BYTES), at)):
                 match = _PAIR.search(region, at + 1)
                 continue
             start, last = _bounds(region, at, last, only_newlines)
@@ -164,15 +166,14 @@ class MetricReader:
         return sorted(found.items())
 
     def _sample(self, region: bytes, at_s: float) -> None:
-        """Remember the newest line that may hold a metric, and the newest that names an epoch."""
-        cut = max(0, len(region) - _SAMPLE_BYTES)
-        newest = [span for span in self._candidates(region[cut:]) if cut == 0 or span[0] > 0][-1:]
-        spans = {start + cut: end + cut for start, end in newest}
-        at = max(region.rfind(b"poch", 0, cut), 0)
-        if at:
-            head = max(region.rfind(b"\n", 0, at), region.rfind(b"\r", 0, at)) + 1
-            tail = _ENDS.search(region, at)
-            spans[head] = len(region) if tail is None else tail.start()
+        """Remember, in their order, the newest line of each kind that is always worth reading."""
+        lower = region.lower()
+        spans: Dict[int, int] = {}
+        for word in _WORDS + ((b"\n",) if self._patterns else ()):
+            at = lower.rfind(word, 0, len(region) - 1)
+            if at >= 0:
+                start, end = _bounds(region, at + (word == b"\n"), 0, False)
+                spans[start] = end
         if spans:
             self._sampled = [
                 (region[start : min(end, start + LINE_CAP_BYTES)], region[end : end + 1] != b"\n", at_s)
@@ -275,7 +276,9 @@ def _reading_of(groups: Dict[str, Optional[str]]) -> Reading:
     numbers: Dict[str, float] = {}
     for name, text in groups.items():
         try:
-            numbers[name] = float((text or "").rstrip("%").replace(",", "")) / (100 if (text or "").endswith("%") else 1)
+            numbers[name] = float((text or "").rstrip("%").replace(",", "")) / (
+                100 if (text or "").endswith("%") else 1
+            )
         except ValueError:
             continue
     reading = Reading(epoch=numbers.pop("epoch", None), epochs=numbers.pop("epochs", None))

@@ -131,7 +131,9 @@ def kill_tree(pid: int, also: Iterable[int] = (), wait_s: float = 5.0) -> List[i
 def kill_trees(roots: Set[int], wait_s: float = 5.0) -> List[int]:
     """`kill_tree` for several roots at once."""
     doomed: Dict[int, int] = {}
-    while True:
+    deadline = time.monotonic() + wait_s
+    # Against a tree that forks faster than we read, killing what is known is all there is.
+    while time.monotonic() < deadline:
         fresh = _members(roots, every_process(), doomed)
         if not fresh:
             break

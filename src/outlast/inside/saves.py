@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from typing import Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from .seen import SeenFile
 
@@ -51,13 +51,17 @@ class Saves:
             return len(base) == 1 and set(present) == {path}
         return all(_follows(path, older) for older in base)
 
-    def is_cycle(self, changed: Sequence[SeenFile]) -> bool:
+    def is_cycle(self, changed: Sequence[SeenFile], noticed_s: Mapping[str, float]) -> bool:
         """The same files as in the last save, in the same order: the one that is written last is the newest.
 
-        In the middle of a save the order is another, because the files written first are already newer.
+        In the middle of a save the order is another, because the files written first are already newer. File times
+        follow a clock that may be set back; when we ourselves noticed the changes in another order, it was.
         """
         files = in_order(changed)
         if self._last is None or not self._ordered or not _is_strict(files):
+            return False
+        times_s = [noticed_s.get(file.path, 0.0) for file in files]
+        if times_s != sorted(times_s):
             return False
         if len(files) != len(self._last) or len(files) < 2:
             return False
@@ -88,7 +92,7 @@ class Saves:
 
 
 def _is_strict(files: Sequence[SeenFile]) -> bool:
-    return all(first.mtime_ns < second.mtime_ns for first, second in zip(files, files[1:]))
+    return all(files[index - 1].mtime_ns < files[index].mtime_ns for index in range(1, len(files)))
 
 
 def _differing(path: str, other: str) -> List[Tuple[int, int]]:

@@ -10,6 +10,7 @@ import functools
 import os
 import sys
 import threading
+import time
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Union, overload
 
 from .link import COME_BACK, Link
@@ -135,7 +136,7 @@ def progress(
     """Say how far the training is: finished epochs or steps, and how many there will be. `epochs` loops do this."""
     link = current_link()
     if link is not None and link.is_leader():
-        link.report(epoch=_number(epoch), epochs=_number(epochs), step=step, steps=steps)
+        link.report(epoch=as_number(epoch), epochs=as_number(epochs), step=step, steps=steps)
 
 
 def should_stop() -> bool:
@@ -151,6 +152,22 @@ def should_stop() -> bool:
         return False
     link.notice()
     return True
+
+
+def is_asked() -> bool:
+    """`should_stop` for code that leaves by itself: the runner is not told that the script knows."""
+    link = current_link()
+    if link is None:
+        return False
+    link.listen()
+    return link.is_asked()
+
+
+def boundary(epoch: int, epochs: Optional[int] = None) -> None:
+    """Report the end of an epoch, for loops that are not ours: the runner plans the hand-over by these."""
+    link = current_link()
+    if link is not None and link.is_leader():
+        link.report(boundary=True, epoch=epoch, epochs=epochs)
 
 
 def leave() -> NoReturn:
@@ -194,7 +211,7 @@ def info() -> Info:
 def _track(link: Link, epoch: Any, step: Any, samples: Any, values: Mapping[str, Any]) -> None:
     numbers: Dict[str, Any] = {}
     for name, value in values.items():
-        number = value if type(value) is float else _number(value)
+        number = value if type(value) is float else as_number(value)
         if number is None:
             link.say("track(%s=...) is not a number but %s; left out" % (name, type(value).__name__))
         else:
@@ -203,8 +220,8 @@ def _track(link: Link, epoch: Any, step: Any, samples: Any, values: Mapping[str,
         numbers["samples"] = _digest(samples)
     if epoch is None and link.epoch is not None:
         epoch = link.epoch + 1
-    whole = _number(step)
-    link.track(_number(epoch), None if whole is None else int(whole), numbers)
+    whole = as_number(step)
+    link.track(as_number(epoch), None if whole is None else int(whole), numbers)
 
 
 def _staging(link: Link) -> str:
@@ -222,9 +239,10 @@ def _save(
         if link.loop:
             kept.setdefault("loop", link.loop)
     with link.saving:
+        began_s = time.monotonic()
         if fn is not None:
             _write(link, fn, together)
-        ticket = link.commit(kept)
+        ticket = link.commit(kept, time.monotonic() - began_s)
     if ticket and isinstance(kept.get("next_epoch"), int):
         link.saved_epochs = kept["next_epoch"]
     return ticket
@@ -278,7 +296,7 @@ def _files(root: str) -> List[str]:
     return found
 
 
-def _number(value: Any) -> Optional[float]:
+def as_number(value: Any) -> Optional[float]:
     """A plain number out of what frameworks call one; None when there is none in it."""
     if value is None or isinstance(value, (str, bytes)):
         return None
@@ -294,7 +312,7 @@ def _number(value: Any) -> Optional[float]:
 def _keepable(name: str, value: Any) -> Any:
     if value is None or isinstance(value, (str, bool)):
         return value
-    number = _number(value)
+    number = as_number(value)
     if number is None:
         raise TypeError("outlast.save: %s=%r cannot be kept with a checkpoint; give a number or a text" % (name, value))
     return int(number) if not isinstance(value, float) and float(number).is_integer() else number

@@ -35,7 +35,7 @@ class Staged(NamedTuple):
 def code_dir_for(tree: str, inputs: Sequence[Input]) -> str:
     """Where in the stint's `tree` the code lies: deep enough for every `..` of its inputs. Touches nothing."""
     paths = [posixpath.normpath(str(given["path"])) for given in inputs if not _is_absolute(given)]
-    taken = {path.split("/")[_levels_up(path)] for path in paths if _levels_up(path)}
+    taken = {part for path in paths if _levels_up(path) for part in path.split("/")}
     steps = ["up%d" % level for level in range(1, _depth(inputs))] + ["code"]
     return os.path.join(tree, *[_free_name(step, taken) for step in steps])
 

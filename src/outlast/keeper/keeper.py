@@ -106,6 +106,8 @@ class Keeper:
         with contextlib.suppress(OutlastError):
             self._index.release_leases(self.holder)
         self._index.close()
+        for platform in self._platforms.values():
+            platform.close()
 
     def _refresh(self, row: RunRow) -> bool:
         """Read what changed in a run's folder. False when the run is not ours or cannot be read now."""

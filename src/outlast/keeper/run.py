@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import secrets as random_words
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from outlast import relay
+from outlast.errors import OutlastError
 from outlast.inside import layout
 from outlast.inside.records import End, Order, now_text
 from outlast.inside.stores.base import Store
@@ -19,10 +21,13 @@ from outlast.model.view import RunView
 from outlast.platforms.base import Job, JobState, Launch, Platform, job_name
 from outlast.settings import Settings
 
+log = logging.getLogger("outlast.keeper")
+
 #: Decisions that follow each other in one look: end → order → submit → queued is the longest way.
 _STEPS = 6
 #: How often to look, by what the newest stint is doing.
 LEAVING_S, STARTING_S, RUNNING_S, QUIET_S = 0.1, 0.2, 1.0, 5.0
+_WORTH_A_LOOK = (EndReason.SCRIPT_ERROR, EndReason.SETUP_ERROR)
 _RETRY_ELSEWHERE = (EndReason.PREEMPTED, EndReason.LOST, EndReason.SETUP_ERROR)
 
 
@@ -62,6 +67,7 @@ class KeptRun:
         self.folder.refresh()
         # Jobs of old stints were dealt with by whoever ordered the next one; the last few are asked about.
         self._settled.update(range(1, self.folder.last - 2))
+        self._cleaned = set(self._settled)
 
     def job_names(self) -> dict[str, list[str]]:
         """Platform → names of the jobs whose state matters."""
@@ -177,6 +183,7 @@ class KeptRun:
         job = jobs.get(job_name(self.folder.run, last), Job(JobState.ABSENT))
         view = short_view(self.folder, decision, detail=job.detail, useful_fraction=self._useful_fraction())
         quiet = len(self._settled) >= last and not decision.actions
+        self._clean_work()
         return Look(view, decision.state.is_final and quiet, self._delay_s(decision, job))
 
     def _delay_s(self, decision: relay.Decision, job: Job) -> float:
@@ -194,6 +201,19 @@ class KeptRun:
         beat = self.folder.beat(self.folder.last)
         near = beat is not None and beat.time_left_s is not None and beat.time_left_s < 3.0
         return STARTING_S if near else RUNNING_S
+
+    def _clean_work(self) -> None:
+        """Let the platforms remove what ended stints left; the newest that failed is kept for a look."""
+        fresh = self._settled - self._cleaned
+        if not fresh:
+            return
+        self._cleaned |= fresh
+        failed = [number for number, end in self.folder.ends.items() if end.reason in _WORTH_A_LOOK]
+        for platform in {self.folder.orders[number].platform for number in fresh}:
+            try:
+                self._platforms(platform).clean_work(self.folder.run, keep=failed[-1:])
+            except (OSError, OutlastError) as error:
+                log.warning("%s: old work folders stay: %s", self.folder.run, error)
 
     def _useful_fraction(self) -> float | None:
         """Computed once per ended stint: it reads every end and manifest of the run."""

@@ -48,12 +48,13 @@ def keeper_is_there(home: Home) -> bool:
     return False
 
 
-def ensure_keeper(home: Home, environ: Mapping[str, str] | None = None) -> bool:
-    """Start a keeper unless there is one; otherwise wake it. True when one was started.
+def ensure_keeper(home: Home | Path, environ: Mapping[str, str] | None = None) -> bool:
+    """Start a keeper for a home unless there is one; otherwise wake it. True when one was started.
 
     Call it after the inbox or the control file was written: a keeper that is about to leave looks once more after
     it gave up its lock, so either it sees the change or this finds the lock free.
     """
+    home = home if isinstance(home, Home) else Home(home)
     if keeper_is_there(home):
         wake(home)
         return False

@@ -83,7 +83,8 @@ def _outputs(folder: RunFolder, place: str | None, fetched: Fetched, *, needed: 
         pass
     if place is None and needed:
         raise NotFoundError(
-            f"run {folder.run} names no output place", hint=f"fetch its checkpoint: outlast fetch {folder.run} --what checkpoint"
+            f"run {folder.run} names no output place",
+            hint=f"fetch its checkpoint: outlast fetch {folder.run} --what checkpoint",
         )
     last = folder.checkpoints[-1] if folder.checkpoints else None
     files = _read_manifest(folder, last).files if last and place else {}

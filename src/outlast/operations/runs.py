@@ -15,8 +15,8 @@ from outlast.keeper.home import Home
 from outlast.keeper.inbox import drop_marker
 from outlast.keeper.observe import RunFolder
 from outlast.keeper.secrets import SecretsFile
-from outlast.keeper.view import decide_from_folder, full_view, short_view, view_from_json
-from outlast.keeper.wake import ensure_keeper
+from outlast.keeper.view import decide_from_folder, full_view, short_view, stint_views, view_from_json
+from outlast.keeper.wake import ensure_keeper, keeper_is_there
 from outlast.model.quantities import format_duration, parse_duration
 from outlast.model.states import RunState
 from outlast.model.view import RunView
@@ -32,18 +32,26 @@ _ASK_KEEPER_S = 2.0
 
 def list_runs(settings: Settings) -> list[RunView]:
     """Every run of this home, newest first; a run is there as soon as its submit has returned."""
-    index = open_index(Home(settings.home))
+    home = Home(settings.home)
+    index = open_index(home)
     try:
-        return [view_from_json(row.view) for row in reversed(index.all_runs())]
+        rows = index.all_runs()
     finally:
         index.close()
+    if any(row.open for row in rows) and not keeper_is_there(home):
+        ensure_keeper(home)
+    return [view_from_json(row.view) for row in reversed(rows)]
 
 
 def show_run(settings: Settings, ref: str) -> RunView:
     """Everything about one run, read from its folder just now."""
     found = locate(settings, ref)
     with spoken(f"run {found.run}"):
-        return full_view(found.folder(), settings, _kept_view(settings, found.run))
+        folder = found.folder()
+        view = full_view(folder, settings, _kept_view(settings, found.run))
+    if not view.state.is_final:
+        ensure_keeper_of(Home(settings.home), folder)
+    return view
 
 
 def stop_run(settings: Settings, ref: str) -> RunView:
@@ -75,11 +83,17 @@ def resume_run(
     control = folder.control
     ours = control.by in ("", home.id)
     if not state.is_final and ours:
-        words = "is being stopped; wait for it with: outlast show" if control.want == "stop" else "goes on already; see: outlast show"
+        words = (
+            "is being stopped; wait for it with: outlast show"
+            if control.want == "stop"
+            else "goes on already; see: outlast show"
+        )
         raise UsageError(f"run {found.run} {words} {found.run}")
     chosen = _chosen_checkpoint(folder, from_stint, checkpoint)
     since = folder.last + 1 if state.is_final else control.since_stint
-    if chosen is None and not any(layout.checkpoint_order(name)[0] >= control.since_stint for name in folder.checkpoints):
+    if chosen is None and not any(
+        layout.checkpoint_order(name)[0] >= control.since_stint for name in folder.checkpoints
+    ):
         chosen = control.resume_from  # an earlier choice holds until something was committed after it
     limit_s = _limit_s(settings, limit) if limit is not None else control.limit_s
     _say(settings, found, Control(want="go", since_stint=since, resume_from=chosen, limit_s=limit_s))
@@ -92,6 +106,8 @@ def remove_run(settings: Settings, ref: str, *, force: bool = False) -> str:
 
     With `force` a run that goes on is stopped first. An interrupted removal can be repeated.
     """
+    from outlast.platforms.registry import create
+
     found = locate(settings, ref)
     home = Home(settings.home)
     view = _view(found.folder(), settings)
@@ -104,8 +120,12 @@ def remove_run(settings: Settings, ref: str, *, force: bool = False) -> str:
         stop_run(settings, found.run)
         grace_s = float(found.folder().spec.get("grace_s", settings.grace_s))
         wait_run(settings, found.run, timeout_s=grace_s + 30.0)
+    used = {order.platform for order in found.folder().orders.values()}
     with spoken(f"removing run {found.run}"):
         _remove_folder(found)
+    for platform in used:
+        with contextlib.suppress(OutlastError):  # a platform that was uninstalled keeps nothing that we could reach
+            create(platform, settings).forget(found.run)
     _remove_traces(home, found.run)
     return found.run
 
@@ -137,8 +157,6 @@ def watch_run(settings: Settings, ref: str) -> Iterator[RunView]:
 
 def _looks(settings: Settings, found: Located) -> Iterator[RunView]:
     """A look every fifth of a second, from the run folder itself. Restarts a keeper that was killed."""
-    from outlast.keeper.view import stint_views
-
     home = Home(settings.home)
     folder = found.folder()
     started = checked = time.monotonic()
@@ -164,8 +182,6 @@ def _looks(settings: Settings, found: Located) -> Iterator[RunView]:
 
 def ensure_keeper_of(home: Home, folder: RunFolder) -> None:
     """Start a keeper when this home's was killed; a run of another home is that home's business."""
-    from outlast.keeper.wake import keeper_is_there
-
     if folder.control.by in ("", home.id) and not keeper_is_there(home):
         ensure_keeper(home)
 
@@ -201,7 +217,9 @@ def _limit_s(settings: Settings, limit: str) -> float:
     except ValueError as error:
         raise SpecError(f"--limit {error}") from None
     if limit_s < settings.min_limit_s:
-        raise SpecError(f"--limit {limit} is shorter than {format_duration(settings.min_limit_s)}, the least that works")
+        raise SpecError(
+            f"--limit {limit} is shorter than {format_duration(settings.min_limit_s)}, the least that works"
+        )
     return limit_s
 
 

@@ -33,6 +33,7 @@ from outlast.settings import Settings
 
 if TYPE_CHECKING:
     from outlast.operations.resolve import Resolved
+
     from outlast.store.pack import PackPlan
 
 Progress = Callable[[str], None]
@@ -128,10 +129,9 @@ def _start_first_stint(
 
 
 @contextlib.contextmanager
-def _checked(
-    request: RunRequest, settings: Settings, home: Home, progress: Progress | None
-) -> Iterator[_Checked]:
+def _checked(request: RunRequest, settings: Settings, home: Home, progress: Progress | None) -> Iterator[_Checked]:
     from outlast.operations.resolve import resolve
+
     from outlast.platforms.registry import create
     from outlast.store.pack import plan_pack, write_pack
 
@@ -167,9 +167,7 @@ def _refuse_second_of_name(home: Home, name: str) -> None:
 
 
 def _preview_order(spec: RunSpec) -> Order:
-    return Order(
-        run=spec.id, stint=1, token="", platform=spec.platforms[0], limit_s=spec.limit_s, grace_s=spec.grace_s
-    )
+    return Order(run=spec.id, stint=1, token="", platform=spec.platforms[0], limit_s=spec.limit_s, grace_s=spec.grace_s)
 
 
 def _tell(progress: Progress | None, words: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from outlast.inside.records import Order
@@ -98,3 +98,15 @@ class Platform(abc.ABC):
     def wake_fds(self) -> list[int]:
         """File descriptors that become readable when a job may have ended, so that a keeper need not poll fast."""
         return []
+
+    def clean_work(self, run: str, keep: Collection[int] = ()) -> int:
+        """Remove what ended stints of a run left behind, except those in `keep`; returns how many went."""
+        return 0
+
+    def forget(self, run: str) -> None:
+        """Remove everything kept about a run whose stints have ended."""
+        return
+
+    def close(self) -> None:
+        """Close what `wake_fds` handed out. Jobs go on."""
+        return

@@ -107,7 +107,8 @@ def _circling(stints: Stints) -> tuple[int, bool]:
     """How many hand-overs in a row got no further than an earlier one, and whether that is certain.
 
     A script that saves but never loads hands over for ever, at about the same place. Equal epochs without a step are
-    only a suspicion: the training may be several stints into one long epoch.
+    only a suspicion: the training may be several stints into one long epoch. So are steps alone: some scripts count
+    them from their own start.
     """
     row: list[StintSeen] = []
     for stint in reversed(stints):
@@ -139,7 +140,7 @@ def _is_further(stint: StintSeen, best: StintSeen) -> bool | None:
 
 
 def _is_surely_not_further(stint: StintSeen, best: StintSeen | None) -> bool:
-    if best is None or _is_further(stint, best) is not False:
+    if best is None or stint.epoch is None or best.epoch is None or _is_further(stint, best) is not False:
         return False
     return stint.epoch != best.epoch or (stint.step is not None and best.step is not None)
 

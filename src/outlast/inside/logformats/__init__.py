@@ -36,13 +36,20 @@ FORMATS: Tuple[Format, ...] = (
 def read_line(line: bytes, context: Context) -> Optional[Reading]:
     """What one line says, by the first format that recognises it; None when it says nothing."""
     text = clean(line)
-    for form in FORMATS:
-        if form.hints and not any(hint in text for hint in form.hints):
+    for _name, hints, read in FORMATS:
+        if hints and not _has_any(text, hints):
             continue
-        reading = form.read(text, context)
+        reading = read(text, context)
         if reading is not None:
             return None if reading.is_empty else reading
     return None
+
+
+def _has_any(text: str, hints: Tuple[str, ...]) -> bool:
+    for hint in hints:  # noqa: SIM110 - twice as fast as any() here, and this runs for every line and format
+        if hint in text:
+            return True
+    return False
 
 
 __all__ = ["FORMATS", "Context", "Format", "Reading", "read_line"]

@@ -13,7 +13,9 @@ _TQDM = re.compile(
     r"^(?P<desc>.*?):?\s*(?P<percent>\d{1,3})%\|[^|]*\|\s*(?P<n>\d+)/(?P<total>\d+)\s*"
     r"\[(?P<clock>[^,\]]*)(?:,\s*(?P<rate>[^,\]]*))?(?:,\s*(?P<postfix>[^\]]*))?(?P<after>.*)$"
 )
-_KERAS = re.compile(r"^\s*(?P<step>\d+)/(?P<steps>\d+)\s+(?:[━╸╺ ]*|\[[=>.]*\]\s*)(?:- )?(?:ETA: )?\d.*?(?P<values> - .*)$")
+_KERAS = re.compile(
+    r"^\s*(?P<step>\d+)/(?P<steps>\d+)\s+(?:[━╸╺ ]*|\[[=>.]*\]\s*)(?:- )?(?:ETA: )?\d.*?(?P<values> - .*)$"
+)
 _KERAS_HEADER = re.compile(r"^\s*Epoch\s+(?P<epoch>\d+)/(?P<epochs>\d+)\s*$")
 _PADDLE = re.compile(r"^\s*step\s+(?P<step>\d+)/(?P<steps>\d+)\s+(?:\[[=>.]*\]\s*)?(?P<values>- .*)$")
 _PADDLE_EVAL = re.compile(r"^\s*Eval (?P<what>begin|samples)")

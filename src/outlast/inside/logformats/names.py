@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import List, Optional
+from typing import NamedTuple
 
 #: Words that stand before a name and belong to it, with their short spelling.
 _QUALIFIERS = {
@@ -37,42 +38,47 @@ _IGNORED = frozenset(
     "samples images instances date year month day hour minute".split()
 )
 _PROGRESS = frozenset(("epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations"))
+_DATASET = re.compile(r"(?:valid|eval|test|train)\w*_\d+")
 _BAD_END = re.compile(r"\.(?:py|pth?|ckpt|onnx|h5|json|ya?ml|txt|log|csv|npz?|bin|safetensors|tar|gz|zip|com|cn|org)$")
 
 
-def is_strong(name: str) -> bool:
-    """Is this a metric whatever number follows? `loss`, `val_acc`, `lr` are; `color`, `access`, `glossary` are not."""
-    return any(_STRONG.fullmatch(token) for token in _TOKENS.split(name))
+class Name(NamedTuple):
+    """A name as printed, in the one spelling it gets, and what kind of name it is."""
+
+    spelled: str
+    is_strong: bool  # a metric whatever number follows: `loss`, `val_acc`, `lr`; not `color`, `access`, `glossary`
+    is_weak: bool  # a metric when its number is not a bare integer: `bbox_map`, `error`, `score`
+    is_accuracy: bool
+    is_ignored: bool
 
 
-def is_weak(name: str) -> bool:
-    """Is this a metric when its number is not a bare integer? `bbox_map`, `error`, `score` are."""
-    return any(_WEAK.fullmatch(token) for token in _TOKENS.split(name))
+@functools.lru_cache(maxsize=4096)
+def read_name(words: str) -> Name:
+    """What a name stands for. `the best Accuracy` is `best_accuracy`, `Train Loss` is `train_loss`."""
+    spelled = spell(words)
+    tokens = _TOKENS.split(spelled)
+    return Name(
+        spelled,
+        any(_STRONG.fullmatch(token) for token in tokens),
+        any(_WEAK.fullmatch(token) for token in tokens),
+        any(_ACC_LIKE.fullmatch(token) for token in tokens),
+        not spelled or spelled in _IGNORED or tokens[-1] in _PROGRESS or _BAD_END.search(spelled) is not None,
+    )
 
 
-def is_accuracy(name: str) -> bool:
-    return any(_ACC_LIKE.fullmatch(token) for token in _TOKENS.split(name))
-
-
-def is_ignored(name: str) -> bool:
-    last = _TOKENS.split(name)[-1]
-    return name in _IGNORED or last in _PROGRESS or _BAD_END.search(name) is not None
-
-
-def spell(words: str) -> Optional[str]:
-    """`the best Accuracy` → `best_accuracy`, `Train Loss` → `train_loss`; words that are no part of it are dropped."""
-    parts: List[str] = words.lower().replace("'s", "").split(" ")
+def spell(words: str) -> str:
+    """The spelling of a name of one to three words; words that are no part of it are dropped. May be empty."""
+    parts = words.lower().replace("'s", "").split(" ")
     last = parts.pop().strip("._-/'")
     for chinese, english in _CHINESE:
-        if chinese in last:
-            last = last.replace(chinese, english)
+        last = last.replace(chinese, english)
     name = [last.strip("_")]
     while parts:
         word = parts.pop()
-        if word not in _QUALIFIERS and not re.fullmatch(r"(?:valid|eval|test|train)\w*_\d+", word):
+        if word not in _QUALIFIERS and _DATASET.fullmatch(word) is None:
             break
         name.insert(0, _QUALIFIERS.get(word, word))
-    return "_".join(name) if name[-1] else None
+    return "_".join(name) if name[-1] else ""
 
 
 def scoped(name: str, scope: str) -> str:

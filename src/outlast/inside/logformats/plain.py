@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Optional
 
-from .names import is_accuracy, is_ignored, is_strong, is_weak, scoped, spell
+from .names import Name, read_name, scoped
 from .progress import is_config, read_progress, read_scope
 from .reading import Context, Reading
 from .text import Pair, pairs
@@ -27,7 +27,7 @@ def read_plain(text: str, context: Context) -> Optional[Reading]:
 
 
 def is_loss_or_accuracy(name: str) -> bool:
-    return name.endswith("loss") or is_accuracy(name)
+    return name.endswith("loss") or read_name(name).is_accuracy
 
 
 def read_values(text: str, *, any_name: bool, scope: str = "") -> Dict[str, float]:
@@ -35,32 +35,31 @@ def read_values(text: str, *, any_name: bool, scope: str = "") -> Dict[str, floa
     values: Dict[str, float] = {}
     near_progress = any_name or "step" in text or "poch" in text
     for pair in pairs(text):
-        name = spell(pair.name)
-        if name is None or is_ignored(name):
+        name = read_name(pair.name)
+        if name.is_ignored:
             continue
-        _take(values, name, pair, any_name, near_progress, scope)
+        if pair.is_time:
+            if near_progress and name.spelled.endswith("time"):
+                values[scoped(name.spelled + "_s", scope)] = pair.value
+        elif _is_metric(name, pair, any_name):
+            _take(values, scoped(name.spelled, scope), pair, name.is_accuracy)
     return values
 
 
-def _take(
-    values: Dict[str, float], name: str, pair: Pair, any_name: bool, near_progress: bool, scope: str
-) -> None:
-    if pair.is_time:
-        if name.endswith("time") and near_progress:
-            values[scoped(name + "_s", scope)] = pair.value
-        return
-    strong = is_strong(name)
-    weak = not strong and is_weak(name) and not pair.is_plain_integer
-    if not (strong or weak or (any_name and pair.sep in ":=：" and pair.sep)):
-        return
-    if not pair.sep and pair.is_plain_integer:
-        return  # `loss 3 of 5` counts something; `loss 0.35` is a loss
-    if pair.sep == "is" and not strong:
-        return
+def _is_metric(name: Name, pair: Pair, any_name: bool) -> bool:
+    if pair.sep == "":
+        # `loss 3 of 5` counts something; `loss 0.35` is a loss.
+        return not pair.is_plain_integer and name.is_strong
+    if pair.sep == "is":
+        return name.is_strong
+    return name.is_strong or any_name or (name.is_weak and not pair.is_plain_integer)
+
+
+def _take(values: Dict[str, float], name: str, pair: Pair, is_accuracy: bool) -> None:
     if pair.of is None:
-        values[scoped(name, scope)] = pair.value
+        values[name] = pair.value
     elif pair.is_bracketed:  # `loss:[0.123/0.457]`: the last one and the mean of the epoch so far
-        values[scoped(name, scope)] = pair.value
-        values[scoped("avg_" + name, scope)] = pair.of
-    elif is_accuracy(name) and pair.of > 0:  # `Accuracy: 9840/10000 (98%)`
-        values[scoped(name, scope)] = pair.value / pair.of
+        values[name] = pair.value
+        values["avg_" + name] = pair.of
+    elif is_accuracy and pair.of > 0:  # `Accuracy: 9840/10000 (98%)`
+        values[name] = pair.value / pair.of

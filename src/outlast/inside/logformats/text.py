@@ -27,7 +27,9 @@ _PAIR = re.compile(
     % {"word": _WORD, "number": _NUMBER, "not_after": _NOT_AFTER}
 )
 
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "min": 60.0}
+_FACTORS = {
+    "%": 0.01, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "min": 60.0,
+}  # fmt: skip
 
 
 class Pair(NamedTuple):
@@ -61,20 +63,21 @@ def to_number(text: str) -> float:
 def pairs(text: str) -> Iterator[Pair]:
     """Every `name: number` of a line, left to right, whatever the name."""
     for match in _PAIR.finditer(text):
-        opened = match.group("open") or ""
-        if opened.startswith("[") and match.group("close") is None:
+        name, sep, opened, raw, of, unit, close = match.groups()
+        is_bracketed = opened is not None and opened[0] == "["
+        if is_bracketed and close is None:
             continue  # a list of several numbers is not a scalar
-        value, of = to_number(match.group("value")), match.group("of")
-        unit = (match.group("unit") or "").strip()
-        if unit:  # rounded: 71.2 % is 0.712, not 0.7120000000000001
-            value = round(value * (0.01 if unit == "%" else _SECONDS[unit]), 12)
-        raw = match.group("value")
+        value = to_number(raw)
+        sep = sep.strip()
+        if unit is not None:  # rounded: 71.2 % is 0.712, not 0.7120000000000001
+            unit = unit.strip()
+            value = round(value * _FACTORS[unit], 12)
         yield Pair(
-            match.group("name"),
-            match.group("sep").strip().rstrip(":") or match.group("sep").strip()[:1],
+            name,
+            "is" if sep.startswith("is") else sep,
             value,
-            raw.lstrip("+-").isdigit() and unit != "%",
+            raw.isdigit() and unit != "%",
             None if of is None else float(of.replace("/", "").strip()),
-            opened.startswith("["),
-            unit in _SECONDS,
+            is_bracketed,
+            unit is not None and unit != "%",
         )

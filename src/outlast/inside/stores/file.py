@@ -77,6 +77,8 @@ class FileStore(Store, Streams):
         return Entry(key, found.st_size, found.st_mtime) if stat.S_ISREG(found.st_mode) else None
 
     def touch(self, key: str) -> bool:
+        if self.head(key) is None:
+            return False
         path = self.path(key)
         try:
             os.utime(path)

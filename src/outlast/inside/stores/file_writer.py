@@ -126,7 +126,7 @@ def _make_folders(path: str, durable: bool) -> None:
         try:
             os.mkdir(folder)
         except FileExistsError:
-            if not os.path.isdir(folder):
+            if os.path.isfile(folder):  # not "is no folder": it may have been pruned since
                 raise NotADirectoryError(errno.ENOTDIR, "not a folder: %s" % folder, folder) from None
         except FileNotFoundError:
             return  # pruned again by a concurrent delete; `_place` tries once more
