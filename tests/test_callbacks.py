@@ -227,7 +227,7 @@ class Runner(DeskHandler):
         self.flag = StopFlag.create(str(self.root / "flag"))
         path = self.root / "script.py"
         path.write_text("import outlast\n" + stand_in + textwrap.dedent(script))
-        env = dict(
+        env = dict(  # noqa: C408 - reads like the environment it is
             PATH=os.environ["PATH"], PYTHONPATH=str(SOURCE), PYTHONDONTWRITEBYTECODE="1", OUTLAST_RUN="run",
             OUTLAST_STINT="1", OUTLAST_SOCKET=self.desk.path, OUTLAST_FLAG=str(self.root / "flag"),
             OUTLAST_CHECKPOINT=str(self.place), OUTLAST_RESTORED="0001-000001" if restored else "",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from outlast.operations.clean import Cleaned
     from outlast.operations.doctor import Finding
     from outlast.operations.fetch import Fetched, What
+    from outlast.operations.forecast import Forecast
+    from outlast.operations.rehearse import Rehearsal
     from outlast.operations.submit import RunPlan
     from outlast.settings import Setting
     from outlast.track.series import Series
@@ -76,6 +78,44 @@ class Client:
         from outlast.settings import write_setting
 
         write_setting(Home(self.settings.home).path, name, value)
+
+    def probe(
+        self,
+        request: RunRequest | str,
+        *,
+        time_s: float = 60.0,
+        tell: Callable[[str], None] | None = None,
+        **words: Any,
+    ) -> Forecast:
+        """Run one short stint in a throw-away home and forecast the whole training.
+
+        print(client.probe("train.py", checkpoint="ckpt", limit="1h").sentence)
+        """
+        from outlast.operations.trials import probe_run
+
+        return probe_run(self.settings, _request(request, words), time_s=time_s, tell=tell or _silent)
+
+    def rehearse(
+        self,
+        request: RunRequest | str,
+        *,
+        count: int = 4,
+        seed: int | None = None,
+        tolerance: float = 0.0,
+        ignore: tuple[str, ...] = (),
+        tell: Callable[[str], None] | None = None,
+        **words: Any,
+    ) -> Rehearsal:
+        """Train straight and interrupted in throw-away homes, and name the first thing that differs.
+
+        assert client.rehearse("train.py", checkpoint="ckpt", args=("--epochs", "3")).agree
+        """
+        from outlast.operations.trials import rehearse_run
+
+        return rehearse_run(
+            self.settings, _request(request, words), tell=tell or _silent, count=count, seed=seed,
+            tolerance=tolerance, ignore=ignore,
+        )  # fmt: skip
 
     def doctor(self) -> list[Finding]:
         """What this machine has, what is missing, and how to get it."""
@@ -212,6 +252,10 @@ class Secrets:
         from outlast.operations.secrets import remove_secret
 
         remove_secret(self._settings, name)
+
+
+def _silent(words: str) -> None:
+    """Nobody listens."""
 
 
 def _request(request: RunRequest | str, words: dict[str, Any]) -> RunRequest:

@@ -36,7 +36,9 @@ def use(monkeypatch, client):
     from outlast.cli import reader
 
     monkeypatch.setitem(sys.modules, "outlast.client", SimpleNamespace(Client=lambda *a, **k: client))
-    monkeypatch.setattr(reader, "open_tails", lambda view: (simulated.OutputTail(client.runs), simulated.NoPoints()))
+    monkeypatch.setattr(
+        reader, "open_tails", lambda view: (simulated.OutputTail(client.runs), simulated.PointsTail(client.runs))
+    )
 
 
 @pytest.fixture

@@ -185,7 +185,10 @@ class Runs:
             yield line_of(epoch)
 
     def points(self, ref):
-        return {}
+        from outlast.track.series import Series, SeriesPoint
+
+        points = [SeriesPoint(1, 0.0, float(epoch), None, loss_at(epoch)) for epoch in range(1, EPOCHS + 1)]
+        return {"loss": Series("loss", points)}
 
 
 def line_of(epoch: int) -> bytes:
@@ -207,9 +210,17 @@ class OutputTail:
         return fresh
 
 
-class NoPoints:
+class PointsTail(OutputTail):
+    """Plays the metrics: one point per epoch."""
+
     def poll(self):
-        return []
+        from outlast.track.series import MetricPoint
+
+        return [
+            MetricPoint(stint, 0.0, epoch, None, {"loss": loss_at(epoch), "val_acc": 1 - loss_at(epoch) / 3})
+            for stint, line in super().poll()
+            for epoch in [float(line.split()[1].split(b"/")[0])]
+        ]
 
 
 class Client:
@@ -252,5 +263,5 @@ def install(client: Client) -> SimpleNamespace:
 
     module = SimpleNamespace(Client=lambda *args, **kwargs: client)
     sys.modules["outlast.client"] = module  # type: ignore[assignment]
-    reader.open_tails = lambda view: (OutputTail(client.runs), NoPoints())
+    reader.open_tails = lambda view: (OutputTail(client.runs), PointsTail(client.runs))
     return module

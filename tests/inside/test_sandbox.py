@@ -68,7 +68,8 @@ def test_only_the_stints_own_folders_can_be_written(here, tmp_path):
                 open(path, "w").close()
             except OSError:
                 continue
-            if os.path.dirname(path) != {str(outside)!r}:
+            # The paths below /tmp exist in the stint's own /tmp by the same name.
+            if not path.startswith("/tmp/"):
                 print("wrote", path)
         for path in ("x", "../x", "/tmp/x", "/dev/shm/x", os.path.expanduser("~/x")):
             open(path, "w").close()

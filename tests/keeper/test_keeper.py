@@ -10,7 +10,7 @@ from outlast.errors import PlatformError
 from outlast.inside import layout
 from outlast.inside.errors import PlaceError, StoreFull
 from outlast.inside.records import Control, End, Order
-from outlast.keeper.index import Index, RunRow
+from outlast.keeper.index import Index, IndexDamaged, RunRow
 from outlast.platforms.base import JobState, job_name
 from outlast.testing.runs import write_run
 
@@ -434,6 +434,44 @@ def test_damaged_index_is_rebuilt_by_the_keeper_itself(world):
     world.turn(second)
     assert row_of(world, spec.id).state == "running"
     assert list(world.settings.home.glob("index.db.damaged-*"))
+
+
+def test_index_that_cannot_be_written_stops_no_run(world, monkeypatch):
+    from outlast.errors import HomeError
+
+    specs = [write_run(world.store, world.settings) for _ in range(2)]
+    keeper = world.keeper()
+
+    def full(self, row):
+        raise HomeError("database or disk is full")
+
+    monkeypatch.setattr(Index, "update", full)
+    world.turn(keeper)
+    assert sorted(world.platform.submits) == sorted(job_name(spec.id, 1) for spec in specs)
+    monkeypatch.setattr(Index, "open_runs", lambda self: full(self, None))
+    assert world.turn(keeper) > 0
+    monkeypatch.undo()
+    world.platform.start(world.store, job_name(specs[0].id, 1)).beat()
+    world.turn(keeper)
+    assert row_of(world, specs[0].id).state == "running"
+
+
+def test_index_damaged_under_a_running_keeper_is_rebuilt(world, monkeypatch):
+    spec = write_run(world.store, world.settings)
+    keeper = world.keeper()
+    world.turn(keeper)
+    world.platform.start(world.store).beat()
+    # The open connection still sees its own pages, so the damage is reported to it by hand.
+    (world.settings.home / "index.db").write_bytes(b"rubbish" * 1000)
+
+    def damaged(self):
+        monkeypatch.undo()
+        raise IndexDamaged("malformed")
+
+    monkeypatch.setattr(Index, "open_runs", damaged)
+    assert world.turn(keeper) == 0.0
+    world.turn(keeper)
+    assert row_of(world, spec.id).state == "running"
 
 
 def test_index_replaced_under_a_running_keeper_is_followed(world):

@@ -52,7 +52,7 @@ def test_the_newest_stay_and_the_rest_is_freed(lab):
     plan = plan_clean(lab.store, keep_last=2, now=lab.now)
     assert [each.id for each in plan.checkpoints] == ["0001-000001", "0001-000002", "0001-000003"]
     assert plan.freed_bytes == 18
-    assert lab.ids() == ["0001-00000%d" % n for n in range(1, 6)], "planning touches nothing"
+    assert lab.ids() == [f"0001-00000{n}" for n in range(1, 6)], "planning touches nothing"
     cleaned = apply_clean(plan, now=lab.now)
     assert (cleaned.checkpoints, cleaned.blobs, cleaned.freed_bytes) == (3, 3, 18)
     assert lab.ids() == ["0001-000004", "0001-000005"]
@@ -67,7 +67,7 @@ def test_history_can_still_be_told_after_cleaning(lab):
 @pytest.mark.parametrize(("best", "kept"), [("acc", 4), ("max:acc", 4), ("-acc", 1), ("min:acc", 1), ("absent", 5)])
 def test_the_best_by_a_metric_stays(lab, best, kept):
     lab.clean(keep_best=best)
-    assert lab.ids() == sorted({"0001-00000%d" % kept, "0001-000005"})
+    assert lab.ids() == sorted({f"0001-00000{kept}", "0001-000005"})
 
 
 def test_not_a_number_is_never_the_best(lab):

@@ -1,6 +1,5 @@
 """Opening stores by address, and what is said when that cannot work."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,12 @@ from outlast.store.registry import open_store, outside_errors, schemes, store_ur
 def test_paths_and_addresses_open_the_same_store(tmp_path):
     place = tmp_path / "größe und #1 %20?"
     open_store(place).put("k", b"x")
-    for address in (str(place), place.as_uri(), "FILE://localhost" + place.as_uri()[7:], f"file://{tmp_path}/gr%C3%B6%C3%9Fe und #1 %2520?"):
+    for address in (
+        str(place),
+        place.as_uri(),
+        "FILE://localhost" + place.as_uri()[7:],
+        f"file://{tmp_path}/gr%C3%B6%C3%9Fe und #1 %2520?",
+    ):
         assert open_store(address).get("k") == b"x"
     assert open_inside(open_store(place).url).get("k") == b"x"
 
@@ -61,7 +65,7 @@ def test_inside_errors_come_out_as_ours(inside, outside, retryable):
     assert getattr(caught.value, "retryable", None) is retryable
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/version"), reason="needs a folder that nobody can write to")
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="needs a folder that nobody can write to")
 def test_a_place_that_cannot_be_written_is_named():
     with pytest.raises(StoreError, match="/proc/outlast"), outside_errors():
         open_store("/proc/outlast").put("k", b"")

@@ -118,6 +118,6 @@ def ago(moment: str) -> str:
     return " ".join(format_duration(seconds).split()[:2]) + " ago"
 
 
-def number(value: float) -> str:
-    """A metric as people read it: four significant digits, no needless zeros."""
-    return f"{value:.4g}"
+def number(value: object) -> str:
+    """A metric as people read it: four significant digits, no needless zeros; what JSON cannot hold comes as text."""
+    return f"{value:.4g}" if isinstance(value, int | float) else str(value)

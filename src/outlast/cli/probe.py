@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from outlast.cli.planned import forecast_lines
 from outlast.cli.stop import seconds_of
 from outlast.cli.waiting import Waiting
 from outlast.model.request import RunRequest
-
-if TYPE_CHECKING:
-    from outlast.operations.forecast import Forecast
 
 app = new_app()
 
@@ -47,8 +44,7 @@ def probe(
 ) -> int:
     time_s = seconds_of("--time", time)
     with Waiting("measuring one short stint") as waiting:
-        client: Any = open_client()
-        forecast: Forecast = client.probe(request, time_s=60.0 if time_s is None else time_s, tell=waiting.note)
+        forecast = open_client().probe(request, time_s=60.0 if time_s is None else time_s, tell=waiting.note)
     if as_json:
         print_json(dataclasses.asdict(forecast))
     else:

@@ -9,21 +9,28 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from outlast.model.view import RunView
 
 if TYPE_CHECKING:
     from outlast.client import Client
+    from outlast.track.series import MetricPoint
 
 #: Often enough to feel live; a segment of output is shipped every 0.3 to 3 seconds anyway.
 TAIL_S = 0.25
 
 
-class Tail(Protocol):
-    """Something that returns what is new at every call."""
+class LogSource(Protocol):
+    """Returns the output that is new at every call."""
 
-    def poll(self) -> list[Any]: ...
+    def poll(self) -> list[tuple[int, bytes]]: ...
+
+
+class PointSource(Protocol):
+    """Returns the metrics that are new at every call."""
+
+    def poll(self) -> list[MetricPoint]: ...
 
 
 @dataclass
@@ -32,7 +39,7 @@ class News:
 
     view: RunView | None = None
     output: list[tuple[int, bytes]] = field(default_factory=list)  # (stint, bytes), in order
-    points: list[Any] = field(default_factory=list)
+    points: list[MetricPoint] = field(default_factory=list)
     is_over: bool = False  # the run is final and everything it wrote has been read
 
 
@@ -114,7 +121,7 @@ class Reader:
                 self._error = self._error or error
 
 
-def open_tails(view: RunView) -> tuple[Tail, Tail]:
+def open_tails(view: RunView) -> tuple[LogSource, PointSource]:
     """The output and the metrics of a run, read from its folder in the store."""
     from outlast.store.registry import open_store
     from outlast.track.logs import LogTail

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from outlast.cli.options import AsJson, takes_request
 from outlast.cli.planned import rehearsal_json, rehearsal_lines
 from outlast.cli.waiting import Waiting
 from outlast.model.request import RunRequest
-
-if TYPE_CHECKING:
-    from outlast.operations.rehearse import Rehearsal
 
 app = new_app()
 
@@ -51,8 +48,7 @@ def rehearse(
     as_json: AsJson = False,
 ) -> int:  # fmt: skip
     with Waiting("training straight") as waiting:
-        client: Any = open_client()
-        outcome: Rehearsal = client.rehearse(
+        outcome = open_client().rehearse(
             request, count=cuts, seed=seed, tolerance=tolerance, ignore=tuple(ignore or ()), tell=waiting.note
         )
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -16,10 +16,13 @@ from outlast.model.quantities import format_duration, format_size
 from outlast.model.states import StintState
 from outlast.model.view import RunView, StintView
 
+if TYPE_CHECKING:
+    from outlast.track.series import MetricPoint
+
 LABEL_COLUMNS = 10
 OUTPUT_LINES = 3
 KEPT_LINES = 40
-CURVE_ROWS = 4
+CURVE_ROWS = 5  # four of dots, one for the axis
 #: A screen lower than this gets a one-line curve, so that the region never scrolls.
 ROOMY_ROWS = 18
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-_])")
@@ -32,8 +35,18 @@ class Scene:
     view: RunView | None = None
     seen_at_s: float = 0.0  # when the view came, by our own clock
     output: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_LINES))
-    points: list[Any] = field(default_factory=list)
+    points: list[MetricPoint] = field(default_factory=list)
     _half_line: bytes = b""
+    _drawn: tuple[tuple[object, ...], list[str]] = ((), [])
+
+    def curve(self, name: str, width: int, rows: int) -> list[str]:
+        """The curve of one metric; drawn anew only when there is something new, for the script needs the processor."""
+        wanted = (name, width, rows, len(self.points), id(self.points))
+        if self._drawn[0] != wanted:
+            from outlast.cli.curves import curve_lines
+
+            self._drawn = (wanted, curve_lines(self.points, name, width, rows))
+        return self._drawn[1]
 
     def look(self, view: RunView, now_s: float) -> None:
         self.view = view
@@ -57,7 +70,7 @@ def draw(scene: Scene, now_s: float, width: int, rows: int, *, plain_glyphs: boo
     if view is None:
         return [Text(say("waiting") + " …", "dim")]
     lines = [_stint_line(view, now_s - scene.seen_at_s, width, plain_glyphs), _progress_line(view, width, plain_glyphs)]
-    lines += _curve_lines(scene, width, CURVE_ROWS if rows >= ROOMY_ROWS else 1, plain_glyphs)
+    lines += _metric_lines(scene, width, CURVE_ROWS if rows >= ROOMY_ROWS else 1, plain_glyphs)
     lines.append(_device_line(view))
     lines += [Text(clip(f"{'|' if plain_glyphs else '│'} {line}", width), "dim") for line in _last_output(scene, rows)]
     kept = [line for line in lines if line is not None]
@@ -145,22 +158,19 @@ def main_metric(names: list[str]) -> str | None:
     return next((name for name in names if "loss" in name), names[0] if names else None)
 
 
-def _curve_lines(scene: Scene, width: int, rows: int, plain_glyphs: bool) -> list[Text]:
-    from outlast.cli.curves import curve_of, values_of
-
+def _metric_lines(scene: Scene, width: int, rows: int, plain_glyphs: bool) -> list[Text]:
     view = scene.view
     assert view is not None
-    others = {name: value for name, value in view.metrics.items() if isinstance(value, (int, float))}
-    name = main_metric(sorted(others) or sorted({name for point in scene.points for name in values_of(point)}))
+    last = {name: number(value) for name, value in view.metrics.items()}
+    name = main_metric(sorted(last))
     if name is None:
         return []
-    lines = []
-    curve = [] if plain_glyphs else curve_of(scene.points, name, width - LABEL_COLUMNS, rows)
-    for at, text in enumerate(curve):
-        lines.append(Text.assemble(_labelled(clip(name, LABEL_COLUMNS - 1) if at == 0 else ""), (text, "yellow")))
-    summary = "  ".join(f"{key} {number(value)}" for key, value in sorted(others.items(), key=lambda it: it[0] != name))
+    curve = [] if plain_glyphs else scene.curve(name, width - LABEL_COLUMNS, rows)
+    labels = [clip(name, LABEL_COLUMNS - 1), *[""] * len(curve)]
+    lines = [Text.assemble(_labelled(label), (text, "yellow")) for label, text in zip(labels, curve, strict=False)]
+    ordered = sorted(last, key=lambda key: (key != name, key))
     label = "" if curve else say("metric")
-    return [*lines, Text.assemble(_labelled(label), summary)] if summary else lines
+    return [*lines, Text.assemble(_labelled(label), "  ".join(f"{key} {last[key]}" for key in ordered))]
 
 
 def _device_line(view: RunView) -> Text | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from outlast.cli.curves import best_of
 from outlast.cli.paint import Ink
@@ -13,17 +13,22 @@ from outlast.model.quantities import format_duration, format_size
 from outlast.model.states import RunState
 from outlast.model.view import RunView
 
+if TYPE_CHECKING:
+    from outlast.track.series import Series
+
 LINES_OF_A_FAILURE = 12
 
 
-def summary_lines(view: RunView, last_output: Sequence[str], read_points: Callable[[str], Any], ink: Ink) -> list[str]:
+def summary_lines(
+    view: RunView, last_output: Sequence[str], read_series: Callable[[str], Mapping[str, Series]], ink: Ink
+) -> list[str]:
     """The table at the end of `outlast run` and `outlast resume`."""
     lines = ["", headline(view, ink), *message_lines(view)]
     # The relay's message usually carries the last lines already; a short one does not.
     if view.state is RunState.FAILED and "\n" not in view.message and last_output:
         lines += titled("last lines of the script", [f"  {line}" for line in last_output[-LINES_OF_A_FAILURE:]], ink)
     lines += titled("ledger", ledger_lines(view.stint_list, view.ledger, view.useful_fraction, ink), ink)
-    lines += titled("metric", metric_lines(view.metrics, best_of(read_points, view.id), ink), ink)
+    lines += titled("metric", metric_lines(view.metrics, best_of(read_series, view.id), ink), ink)
     lines += titled("results", result_lines(view), ink)
     lines += titled("next", next_lines(view, ink), ink)
     return lines

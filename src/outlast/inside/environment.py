@@ -15,7 +15,7 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .errors import InsideError, PlaceError
-from .indexes import package_sources
+from .indexes import is_without_index, package_sources
 from .interpreter import Interpreter, examine_python, is_unchanged
 from .requirements import Line, explain_failure, has_hashes, is_local, options, read_requirements
 
@@ -168,7 +168,7 @@ class _Build:
         uv = str(self._uv)
         # A dry run against the given interpreter tells what is missing there. Installing the file as it is into a
         # new environment would fetch everything again: uv does not look at packages below an environment.
-        install = [uv, "pip", "install"]
+        install = [uv, "pip", "install", *(["--no-index"] if is_without_index(self._env) else [])]
         against = [*install, "--python", self._base.executable, "--break-system-packages"]
         planned = self._run([*against, "--dry-run", "-r", self._path])
         if "Would make no changes" in planned:

@@ -13,6 +13,7 @@ _TO_UV = {
     "find-links": "UV_FIND_LINKS",
     "trusted-host": "UV_INSECURE_HOST",
 }
+_READ = (*_TO_UV, "no-index")
 _UV_SAYS = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_CONFIG_FILE")
 
 
@@ -24,7 +25,7 @@ def package_sources(environ: Mapping[str, str], prefix: str = "") -> Dict[str, s
     options = _pip_options(environ, prefix)
     found = {"PIP_" + name.upper().replace("-", "_"): value for name, value in options.items()}
     if not any(environ.get(name) for name in _UV_SAYS):
-        for name, value in options.items():
+        for name, value in ((name, value) for name, value in options.items() if name in _TO_UV):
             found[_TO_UV[name]] = value if name != "find-links" else ",".join(value.split())
         if "extra-index-url" in options:
             # pip takes the best version of all indexes, uv by default the first index that knows the name.
@@ -35,12 +36,17 @@ def package_sources(environ: Mapping[str, str], prefix: str = "") -> Dict[str, s
     return found
 
 
+def is_without_index(sources: Mapping[str, str]) -> bool:
+    """Do the user's pip settings forbid every index? uv knows this as an argument only."""
+    return sources.get("PIP_NO_INDEX", "").lower() in ("1", "true", "yes", "on")
+
+
 def _pip_options(environ: Mapping[str, str], prefix: str) -> Dict[str, str]:
     """pip's own order: its files from the system's to the environment's, then its variables."""
     options: Dict[str, str] = {}
     for path in _pip_files(environ, prefix):
         options.update(_read(path))
-    for name in _TO_UV:
+    for name in _READ:
         value = environ.get("PIP_" + name.upper().replace("-", "_"))
         if value:
             options[name] = " ".join(value.split())
@@ -79,6 +85,6 @@ def _read(path: str) -> Dict[str, str]:
         if parser.has_section(section):
             for name, value in parser.items(section):
                 option = name.replace("_", "-")
-                if option in _TO_UV:
+                if option in _READ:
                     found[option] = " ".join(value.split())
     return found

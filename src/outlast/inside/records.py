@@ -127,6 +127,7 @@ class Beat(Record):
     device: Dict[str, Any] = dataclasses.field(default_factory=dict)  # see inside/sampling.py
     last_checkpoint: Optional[str] = None
     notice: str = ""  # one sentence for the user, e.g. why a commit has to wait
+    phases: Dict[str, float] = dataclasses.field(default_factory=dict)  # seconds so far, as in end.json
     at: str = ""
 
 

@@ -96,7 +96,7 @@ def bwrap_command(
     command = [bwrap or find_bwrap() or "bwrap", *_base_options()]
     if not network:
         command.append("--unshare-net")
-    command += ["--ro-bind", "/", "/", "--dev", "/dev", *_device_options(), "--proc", "/proc"]
+    command += ["--ro-bind", "/", "/", "--dev", "/dev", *_device_options(), "--proc", "/proc", *_proc_options()]
     covered = [root for root in _COVERED if os.path.isdir(root) and not os.path.islink(root)] + hidden
     for root in covered:
         command += ["--bind", own_tmp, root] if root in _OWN_TMP else ["--tmpfs", root]
@@ -117,6 +117,15 @@ def bwrap_command(
 
 def _base_options() -> List[str]:
     return [*_BASE, *(_AS_ROOT if os.geteuid() == 0 else ())]
+
+
+def _proc_options() -> List[str]:
+    """Switches of the kernel that belong to root by ownership alone: one of them names a program to run on a crash."""
+    options: List[str] = []
+    if os.geteuid() == 0:
+        for path in _existing(("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")):
+            options += ["--ro-bind", path, path]
+    return options
 
 
 def _hidden_roots(hide: Iterable[str]) -> List[str]:

@@ -67,6 +67,7 @@ class Watcher:
         self._first_change_s: Optional[float] = None
         self._waiting = ""
         self._moved = False
+        self._exchanged: Set[str] = set()  # of what moved, files that were replaced by others
         self._moved_at: Dict[str, float] = {}
         self._streams: Set[str] = set()
         self._streams_sought_s = float("-inf")
@@ -151,7 +152,8 @@ class Watcher:
                 if end_s - self._moved_at.get(file.path, end_s) < self._settle_s:
                     return "%s was written right before the end" % file.path
         quiet_s = end_s - (end_s if self.last_change_s is None else self.last_change_s)
-        if quiet_s >= self._needed_quiet_s(changed) or self._is_known(changed):
+        repeated = len(changed) == 1 and len(self._versions.get(changed[0].path, ())) > 1
+        if quiet_s >= self._needed_quiet_s(changed) or repeated or self._is_known(changed):
             return ""
         return "%s was still changing at the end" % self._place
 
@@ -165,6 +167,7 @@ class Watcher:
             self._next_look_s = now + _LOOK_SHARE * (time.perf_counter() - began)
         moved = self._moved_paths(before)
         self._moved = bool(moved)
+        self._exchanged = {path for path in moved if self._is_exchange(before, path)}
         if not moved and before.passing == self._now.passing:
             return
         if self.last_change_s is None or now - self.last_change_s >= self._settle_s:
@@ -173,6 +176,11 @@ class Watcher:
         self._verdicts.clear()
         for path in moved:
             self._moved_at[path] = now
+
+    def _is_exchange(self, before: Look, path: str) -> bool:
+        """Another file took the path's place, as a rename does: unlike one written in place, it came whole."""
+        earlier, now = before.files.get(path), self._now.files.get(path)
+        return earlier is not None and now is not None and earlier.inode != now.inode
 
     def _moved_paths(self, before: Look) -> List[str]:
         if before.files == self._now.files:
@@ -211,11 +219,13 @@ class Watcher:
 
     def _why_wait(self, changed: List[SeenFile], now: float) -> str:
         """Why the files that changed cannot be offered now; empty when they can."""
-        if self._moved:
+        newest = changed[-1]
+        # A script may rename a new file into place more often than we look; each of them is whole on arrival.
+        arrived = len(changed) == 1 and self._exchanged == {newest.path}
+        if self._moved and not arrived:
             self._find_streams(changed, now)
             return "%s is still changing" % self._place
-        newest = changed[-1]
-        if 0 <= time.time_ns() - newest.mtime_ns < _TICK_NS:
+        if not arrived and 0 <= time.time_ns() - newest.mtime_ns < _TICK_NS:
             return "%s was written this moment" % newest.path
         quiet_s = now - (now if self.last_change_s is None else self.last_change_s)
         if quiet_s >= self._needed_quiet_s(changed) or self._is_known(changed):

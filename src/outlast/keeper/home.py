@@ -5,11 +5,13 @@ Imports only the standard library, because every command passes through here bef
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from outlast import __version__
@@ -36,11 +38,17 @@ class Home:
         self.work = path / "work"
         self.cache = path / "cache"
         self.local = path / "local"
-        try:
+        with self.explained():
             self._prepare()
+            self.id = self._check_version()
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Within this block, what the operating system refuses leaves as a `HomeError` with a way out."""
+        try:
+            yield
         except OSError as error:
-            raise _unusable(path, error) from None
-        self.id = self._check_version()
+            raise _unusable(self.path, error) from None
 
     def _prepare(self) -> None:
         if not self.path.is_dir():
@@ -68,8 +76,6 @@ class Home:
             text = path.read_bytes()
         except FileNotFoundError:
             return self._write_version(path)
-        except OSError as error:
-            raise _unusable(self.path, error) from None
         try:
             body = json.loads(text)
             number, version, own_id = int(body["home_format"]), str(body["outlast"]), str(body["id"])
@@ -91,14 +97,11 @@ class Home:
         temporary = path.with_name(f".version-{own_id}")
         try:
             temporary.write_text(body, encoding="utf-8")
-            try:
-                os.link(temporary, path)  # of two first commands one wins, and both use its id
-            except FileExistsError:
-                return self._check_version()
-            finally:
-                temporary.unlink()
-        except OSError as error:
-            raise _unusable(self.path, error) from None
+            os.link(temporary, path)  # of two first commands one wins, and both use its id
+        except FileExistsError:
+            return self._check_version()
+        finally:
+            temporary.unlink(missing_ok=True)
         return own_id
 
 

@@ -28,8 +28,9 @@ class Marker:
 def drop_marker(home: Home, run: str, store: str) -> None:
     """Ask the keeper to look after a run from now on. The marker appears whole or not at all."""
     temporary = home.inbox / f".{run}.{os.getpid()}"
-    temporary.write_text(json.dumps({"store": store}), encoding="utf-8")
-    temporary.replace(home.inbox / run)
+    with home.explained():
+        temporary.write_text(json.dumps({"store": store}), encoding="utf-8")
+        temporary.replace(home.inbox / run)
 
 
 def markers(home: Home) -> list[Marker]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from outlast.errors import OutlastError
+from outlast.errors import HomeError, OutlastError
 from outlast.inside.errors import InsideError, NotFound
 from outlast.inside.records import now_text
 from outlast.inside.stores.base import Store
@@ -78,6 +78,16 @@ class Keeper:
 
     def turn(self) -> float:
         """Look at every open run once; returns the seconds until the next look is due."""
+        try:
+            return self._look_at_all()
+        except IndexDamaged:
+            self._reopen_index()
+            return 0.0
+        except HomeError as error:  # a full disk, for instance: better later than never
+            log.warning("%s", error)
+            return _TROUBLE_S
+
+    def _look_at_all(self) -> float:
         if self._index.was_replaced():
             self._reopen_index()
         absorb(self.home, self._index, take=True)
@@ -137,7 +147,8 @@ class Keeper:
         except Exception as error:  # noqa: BLE001 - one run's trouble must not stop the others
             self._note(row, error)
             return _TROUBLE_S
-        self._record(row, look)
+        with self._trouble_of("the index"):
+            self._record(row, look)
         return look.delay_s
 
     def _record(self, row: RunRow, look: Look) -> None:

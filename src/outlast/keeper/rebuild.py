@@ -11,7 +11,7 @@ from outlast.inside.stores.base import Store
 from outlast.keeper.home import Home
 from outlast.keeper.index import Index, IndexDamaged, RunRow, move_damaged_aside
 from outlast.keeper.observe import RunFolder
-from outlast.keeper.view import decide_from_folder, short_view
+from outlast.keeper.view import decide_from_folder, short_view, useful_fraction
 from outlast.settings import Settings
 
 log = logging.getLogger("outlast.keeper")
@@ -69,7 +69,10 @@ def _read_store(store: Store, url: str, home: Home, settings: Settings, index: I
     for run in run_ids(store):
         found.add(run)
         try:
-            index.put(_row(store, url, run, home, settings))
+            row = _row(store, url, run, home, settings)
+            known = index.get(run)
+            # A row is never closed here: the keeper may have opened it since the folder was read, and closes it itself.
+            index.put(replace(row, open=row.open or (known is not None and known.open)))
             rebuilt.runs += 1
         except InsideError as error:
             rebuilt.problems.append(f"{run}: {error}")
@@ -80,7 +83,7 @@ def _read_store(store: Store, url: str, home: Home, settings: Settings, index: I
 def _row(store: Store, url: str, run: str, home: Home, settings: Settings) -> RunRow:
     folder = RunFolder(store, run)
     folder.refresh()
-    view = short_view(folder, decide_from_folder(folder, settings))
+    view = short_view(folder, decide_from_folder(folder, settings), useful_fraction=useful_fraction(folder))
     ours = folder.control.by in ("", home.id)
     if not ours and not view.state.is_final:
         view = replace(view, notice=f"another home looks after it; take it over with: outlast resume {run}")

@@ -14,7 +14,7 @@ from outlast.inside import layout
 from outlast.inside.records import End, Order, now_text
 from outlast.inside.stores.base import Store
 from outlast.keeper.observe import Ages, RunFolder, run_seen
-from outlast.keeper.view import policy_of, short_view
+from outlast.keeper.view import policy_of, short_view, useful_fraction
 from outlast.model.spec import RunSpec
 from outlast.model.states import EndReason, StintState
 from outlast.model.view import RunView
@@ -218,8 +218,5 @@ class KeptRun:
     def _useful_fraction(self) -> float | None:
         """Computed once per ended stint: it reads every end and manifest of the run."""
         if self._useful[0] != len(self.folder.ends):
-            from outlast.track.ledger import read_facts, run_ledger
-
-            ledger = run_ledger(read_facts(self.folder.store, self.folder.run))
-            self._useful = (len(self.folder.ends), ledger.useful_fraction)
+            self._useful = (len(self.folder.ends), useful_fraction(self.folder))
         return self._useful[1]

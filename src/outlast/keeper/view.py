@@ -102,6 +102,19 @@ def full_view(folder: RunFolder, settings: Settings, known: RunView | None = Non
     )
 
 
+def useful_fraction(folder: RunFolder) -> float | None:
+    """The part of the machine time that the result comes from; reads every end and manifest of the run.
+
+    None as well when one of them cannot be read: a number for people must not keep a run from going on.
+    """
+    from outlast.track.ledger import read_facts, run_ledger
+
+    try:
+        return run_ledger(read_facts(folder.store, folder.run)).useful_fraction
+    except InsideError:
+        return None
+
+
 def stint_views(folder: RunFolder, ledgers: Sequence[Mapping[str, float]] = ()) -> tuple[StintView, ...]:
     """Every stint in order, with its row of the ledger when that was computed."""
     rows = dict(zip(sorted(folder.orders), ledgers, strict=False))

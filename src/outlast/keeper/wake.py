@@ -23,7 +23,8 @@ def take_lock(home: Home, patience_s: float = 0.0) -> int | None:
     `keeper_is_there` holds the lock for a moment to see whether it is free; a keeper that starts just then must
     not mistake it for another keeper, hence the patience.
     """
-    handle = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with home.explained():
+        handle = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -58,7 +59,7 @@ def ensure_keeper(home: Home | Path, environ: Mapping[str, str] | None = None) -
     if keeper_is_there(home):
         wake(home)
         return False
-    with open(home.log, "ab") as log:  # noqa: PTH123
+    with home.explained(), home.log.open("ab") as log:
         subprocess.Popen(
             [sys.executable, "-m", "outlast.keeper", "--home", str(home.path)],
             stdin=subprocess.DEVNULL,

@@ -33,7 +33,6 @@ from outlast.settings import Settings
 
 if TYPE_CHECKING:
     from outlast.operations.resolve import Resolved
-
     from outlast.store.pack import PackPlan
 
 Progress = Callable[[str], None]
@@ -93,7 +92,11 @@ def submit_run(request: RunRequest, settings: Settings, progress: Progress | Non
             Blobs(store).put_file(str(checked.archive))
         with spoken("writing the run folder"):
             spec = _write_spec(store, checked, lambda run: secrets_file.save_run(run, secrets), home)
-    drop_marker(home, spec.id, spec.store)
+    try:
+        drop_marker(home, spec.id, spec.store)
+    except OutlastError:
+        store.delete(layout.spec_key(spec.id))  # without a marker nobody would ever start it
+        raise
     _tell(progress, f"starting {spec.id}")
     if not keeper_is_there(home):
         # A fresh keeper needs half a second to wake up; the first stint need not wait for it. Should a keeper look
@@ -131,7 +134,6 @@ def _start_first_stint(
 @contextlib.contextmanager
 def _checked(request: RunRequest, settings: Settings, home: Home, progress: Progress | None) -> Iterator[_Checked]:
     from outlast.operations.resolve import resolve
-
     from outlast.platforms.registry import create
     from outlast.store.pack import plan_pack, write_pack
 
@@ -143,7 +145,9 @@ def _checked(request: RunRequest, settings: Settings, home: Home, progress: Prog
         resolved.folder, resolved.include, resolved.exclude, resolved.leave_out, resolved.allow_secret_files
     )
     platform = create(resolved.platforms[0], settings)
-    with tempfile.TemporaryDirectory(dir=home.cache, prefix="pack-") as folder:
+    with home.explained():
+        temporary = tempfile.TemporaryDirectory(dir=home.cache, prefix="pack-")
+    with temporary as folder:
         archive = Path(folder) / "code.tar"
         checked = _Checked(resolved, platform, pack, write_pack(pack, archive), archive)
         platform.check(checked.spec("check"))

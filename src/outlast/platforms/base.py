@@ -110,3 +110,11 @@ class Platform(abc.ABC):
     def close(self) -> None:
         """Close what `wake_fds` handed out. Jobs go on."""
         return
+
+
+class Signals(abc.ABC):
+    """For platforms whose runners can be told that their machine is about to be taken."""
+
+    @abc.abstractmethod
+    def interrupt(self, name: str) -> bool:
+        """Ask a running job to hand over within its grace. False when it is not running."""

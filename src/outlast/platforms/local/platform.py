@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from outlast.errors import PlatformError, SpecError
 from outlast.inside import sandbox
 from outlast.inside.place import Place
 from outlast.model.quantities import format_size
-from outlast.platforms.base import Job, JobState, Launch, Plan, Platform
+from outlast.platforms.base import Job, JobState, Launch, Plan, Platform, Signals
 from outlast.platforms.local import launch as launching
 from outlast.platforms.local.jobs import JobFolder, Jobs
 from outlast.platforms.local.machine import Machine
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _LOG_TAIL_BYTES = 64 << 10
 
 
-class LocalPlatform(Platform):
+class LocalPlatform(Platform, Signals):
     """This machine. Everything it knows is in files below `home/local`: any number of processes may use it at once."""
 
     name = "local"
@@ -123,6 +124,16 @@ class LocalPlatform(Platform):
         if alive:
             pids = ", ".join(str(pid) for pid in alive)
             raise PlatformError(f"could not end {name}: still running as pid {pids}")
+
+    def interrupt(self, name: str) -> bool:
+        pid = self._jobs[name].pid()
+        if pid is None:
+            return False
+        try:
+            os.kill(pid, signal.SIGTERM)
+        except ProcessLookupError:
+            return False
+        return True
 
     def wake_fds(self) -> list[int]:
         """One descriptor for each running job; it becomes readable the moment that its runner ends."""

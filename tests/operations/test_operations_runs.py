@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 
 import pytest
@@ -274,10 +275,8 @@ def test_interrupted_removal_can_be_repeated_and_never_restarts_the_run(bench):
     located.store.delete = dying
     for number in range(1, len(keys) + 1):
         left[0] = 2
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             runs._remove_folder(located)
-        except KeyboardInterrupt:
-            pass
         reindex(bench.settings)
         bench.turn()
         assert not [name for name in job_names(bench) if name.endswith("0003")], number

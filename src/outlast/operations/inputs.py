@@ -1,0 +1,169 @@
+"""`--data` and `[data]`: where inputs come from, and at which path the script finds them."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from outlast.errors import SpecError
+from outlast.model.spec import NAME_PATTERN, Input
+from outlast.operations.problems import Problems, closest, guess_path
+from outlast.operations.target import absolute
+from outlast.operations.tomlfile import TomlFile
+
+_READY = ("file",)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+@dataclass(frozen=True)
+class FoundInput:
+    """An input that exists."""
+
+    name: str
+    source: Path
+    path: str
+    writable: bool
+    where: str  # what the user wrote, for messages
+
+    def to_spec(self) -> Input:
+        return Input(name=self.name, source=self.source.as_uri(), path=self.path, writable=self.writable)
+
+
+def find_inputs(
+    data: Sequence[str], cwd: Path, toml: TomlFile | None, folder: Path, problems: Problems
+) -> list[FoundInput]:
+    """All inputs, those of the command line first; one of the same name replaces the file's.
+
+    Names that nobody chose are made from the path, and made different from each other.
+    """
+    found: list[FoundInput] = []
+    for text in data:
+        with problems.collecting():
+            found.append(_from_flag(text, cwd, folder, found))
+    taken = {given.name for given in found}
+    for entry in toml.data if toml else ():
+        if entry.name in taken:
+            continue
+        where = f"data.{entry.name} in {toml.path.name}" if toml else ""
+        with problems.collecting():
+            _require_name(entry.name, where)
+            source = _find_source(entry.source, toml.folder if toml else folder, where)
+            path = _path_for(entry.source, source, folder) if entry.path is None else entry.path
+            found.append(FoundInput(entry.name, source, _checked_path(path, where), entry.writable, where))
+    for index, given in enumerate(found):
+        with problems.collecting():
+            _refuse_overlap(given, found[:index])
+    return found
+
+
+def _from_flag(text: str, cwd: Path, folder: Path, earlier: Sequence[FoundInput]) -> FoundInput:
+    where = f"--data {text}"
+    name, source_text = _split(text, cwd)
+    if not source_text:
+        raise SpecError(f"{where} names no file or folder", hint="write it like --data ./mnist or --data mnist=./mnist")
+    source = _find_source(source_text, cwd, where)
+    if name is None:
+        path = _path_for(source_text, source, folder)
+        return FoundInput(_free_name(source, earlier), source, _checked_path(path, where), False, where)
+    twin = next((given for given in earlier if given.name == name), None)
+    if twin is not None:
+        raise SpecError(f"{where} and {twin.where} have the same name {name!r}", hint="give each input its own name")
+    return FoundInput(name, source, _checked_path(name, where), False, where)
+
+
+def _split(text: str, cwd: Path) -> tuple[str | None, str]:
+    """(name, source) of `NAME=SRC` or `SRC`; an equals sign inside a path that exists belongs to the path."""
+    name, equals, source = text.partition("=")
+    if not equals or not NAME_PATTERN.fullmatch(name):
+        return None, text
+    if absolute(text, cwd).exists() and not absolute(source, cwd).exists():
+        return None, text
+    return name, source
+
+
+def _find_source(text: str, base: Path, where: str) -> Path:
+    match = _SCHEME.match(text)
+    if match is not None:
+        return _find_address(text, match.group(1).lower(), where)
+    path = absolute(text, base)
+    if not path.exists():
+        relative = "" if Path(text).is_absolute() else f" (relative to {base})"
+        message = f"no such file or folder: {text}{relative}{guess_path(text, path)}"
+        raise SpecError(message if where == f"--data {text}" else f"{where}: {message}")
+    return _require_readable(path, where)
+
+
+def _find_address(text: str, scheme: str, where: str) -> Path:
+    if scheme not in _READY:
+        near = closest(scheme, _READY)
+        hint = f"did you mean {near}://?" if near else "copy the data to this machine and give its path"
+        ready = ", ".join(f"{each}://" for each in _READY)
+        raise SpecError(f"{where}: data from {scheme}:// cannot be read yet; ready: {ready}", hint=hint)
+    parts = urlsplit(text)
+    path = Path(unquote(parts.path))
+    if parts.netloc not in ("", "localhost") or not path.is_absolute():
+        raise SpecError(f"{where} is not the address of a file here", hint="write it like file:///data/mnist")
+    if not path.exists():
+        raise SpecError(f"{where}: no such file or folder: {path}{guess_path(str(path), path)}")
+    return _require_readable(path, where)
+
+
+def _require_readable(path: Path, where: str) -> Path:
+    if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
+        raise SpecError(f"{where} cannot be read: no permission", hint=f"allow it with: chmod -R u+rX {path}")
+    return path
+
+
+def _path_for(text: str, source: Path, folder: Path) -> str:
+    """Where the script finds an input it was given no path for: where it lies now, seen from the script."""
+    if _SCHEME.match(text) or Path(text).is_absolute() or text.startswith("~"):
+        return source.as_posix()
+    return Path(os.path.relpath(source, folder)).as_posix()
+
+
+def _checked_path(path: str, where: str) -> str:
+    normal = posixpath.normpath(path)
+    if not path or set(normal.split("/")) <= {".", ".."}:
+        raise SpecError(
+            f"{where} is or holds the code folder itself, which travels as code",
+            hint="name the data below it, like --data ./mnist",
+        )
+    return normal
+
+
+def _free_name(source: Path, earlier: Sequence[FoundInput]) -> str:
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", source.name).strip("-._")[:50] or "data"
+    taken = {given.name for given in earlier}
+    name, number = plain, 2
+    while name in taken:
+        name, number = f"{plain}-{number}", number + 1
+    return name
+
+
+def _require_name(name: str, where: str) -> None:
+    if not NAME_PATTERN.fullmatch(name):
+        raise SpecError(f"{where}: {name!r} is not a name; use letters, digits, '.', '_' and '-', at most 63")
+
+
+def _refuse_overlap(given: FoundInput, earlier: Sequence[FoundInput]) -> None:
+    for other in earlier:
+        if given.path == other.path:
+            raise SpecError(
+                f"{given.where} and {other.where} would both be at {given.path}",
+                hint="give one of them another name, like --data NAME=SRC",
+            )
+        if lies_in(given.path, other.path) or lies_in(other.path, given.path):
+            raise SpecError(
+                f"{given.where} and {other.where} lie in each other ({given.path}, {other.path})",
+                hint="keep the outer one, or give one of them another name, like --data NAME=SRC",
+            )
+
+
+def lies_in(path: str, folder: str) -> bool:
+    """Whether a path of the work folder is `folder` or below it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,0 +1,314 @@
+"""The front door: from what a user typed to a specification that can work, before anything is spent.
+
+Independent problems are reported together, one per line; each names the flag or key, the value and the next step.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from outlast.errors import SpecError
+from outlast.inside.until import Until
+from outlast.model.quantities import format_duration, parse_duration, parse_size
+from outlast.model.request import RunRequest
+from outlast.model.spec import DEFAULT_CHECKPOINT, NAME_PATTERN, CodePack, Input, Resources, RunSpec
+from outlast.operations.inputs import FoundInput, find_inputs, lies_in
+from outlast.operations.interpreter import find_python
+from outlast.operations.notices import find_notices
+from outlast.operations.problems import Problems, guess, guess_path
+from outlast.operations.said import Said, Sayings
+from outlast.operations.surroundings import find_env, find_params, find_secrets
+from outlast.operations.target import Target, absolute, find_target
+from outlast.settings import Settings
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A checked request: all of a `RunSpec` but its id, its time and its code, and what packing needs."""
+
+    name: str
+    user: str
+    script: str
+    args: tuple[str, ...]
+    params: dict[str, str]
+    python: str
+    requirements: str | None
+    env: dict[str, str]
+    secrets: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    checkpoint: str
+    output: str | None
+    limit_s: float | None
+    max_stints: int | None
+    until: str | None
+    grace_s: float
+    script_retries: int
+    resources: Resources
+    platforms: tuple[str, ...]
+    network: bool
+    sandbox: Literal["auto", "on", "off"]
+    store: str
+    folder: Path
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    allow_secret_files: bool = False
+    leave_out: tuple[str, ...] = ()  # places of the code folder that are not code, relative to it
+    notices: tuple[str, ...] = ()
+
+    def to_spec(self, id: str, created_at: str, code: CodePack) -> RunSpec:
+        """The specification of one run of this request."""
+        ours = {field.name: getattr(self, field.name) for field in fields(self)}
+        kept = {name: value for name, value in ours.items() if name in RunSpec.model_fields}
+        return RunSpec(id=id, created_at=created_at, code=code, code_folder=str(self.folder), **kept)
+
+
+def resolve(request: RunRequest, settings: Settings) -> Resolved:
+    """Check a request against this machine. Raises one `SpecError`; changes nothing."""
+    target = find_target(request.target, request.cwd)
+    return _Resolving(request, settings, target).resolve()
+
+
+class _Resolving:
+    """One request on its way through the checks."""
+
+    def __init__(self, request: RunRequest, settings: Settings, target: Target) -> None:
+        self.request = request
+        self.settings = settings
+        self.target = target
+        self.said = Sayings(request, target.toml)
+        self.problems = Problems()
+        self.values: dict[str, Any] = {}
+
+    def resolve(self) -> Resolved:
+        steps = (
+            self._name, self._surroundings, self._requirements, self._python, self._places, self._times, self._until,
+            self._counts, self._resources, self._platforms, self._sandbox,
+        )  # fmt: skip
+        found = find_inputs(self.request.data, self.request.cwd, self.target.toml, self.target.folder, self.problems)
+        for step in steps:
+            with self.problems.collecting():
+                step()
+        with self.problems.collecting():
+            self._refuse_shared_places(found)
+        self.problems.raise_all()
+        said = self.said
+        resolved = Resolved(
+            user=self.settings.user,
+            script=self.target.script,
+            inputs=tuple(given.to_spec() for given in found),
+            network=said.value("network", True),
+            store=self.settings.store,
+            folder=self.target.folder,
+            include=tuple(said.value("include", (), "pack")),
+            exclude=tuple(said.value("exclude", (), "pack")),
+            allow_secret_files=said.value("allow_secret_files", False, "pack"),
+            leave_out=self._leave_out(found),
+            **self.values,
+        )
+        return replace(resolved, notices=find_notices(resolved, self.said, found))
+
+    # ---- what is run
+
+    def _name(self) -> None:
+        said = self.said.get("name")
+        if said is None:
+            plain = re.sub(r"[^A-Za-z0-9._-]+", "-", self.target.name).strip("-._")
+            self.values["name"] = plain[:63] or "run"
+        elif not NAME_PATTERN.fullmatch(said.value):
+            raise said.wrong("not a name", hint="use letters, digits, '.', '_' and '-', at most 63, e.g. 'mnist-a1'")
+        else:
+            self.values["name"] = said.value
+
+    def _surroundings(self) -> None:
+        with self.problems.collecting():
+            self.values["env"] = find_env(self.said)
+        with self.problems.collecting():
+            self.values["secrets"] = find_secrets(self.said, self.values.get("env", {}))
+        self.values["args"] = tuple(self.said.value("args", ()))
+        self.values["params"] = find_params(self.said)
+
+    def _requirements(self) -> None:
+        self.values["requirements"] = None
+        said = self.said.get("requirements")
+        if said is None:
+            return
+        folder = self.target.folder
+        path = absolute(said.value, folder)
+        if self.request.requirements is not None and not path.is_file():
+            path = absolute(said.value, self.request.cwd)
+        if not path.is_file():
+            raise said.wrong(f"no such file{guess_path(said.value, path)}")
+        if not path.is_relative_to(folder):
+            raise said.wrong(f"outside the code folder {folder}", hint="copy it beside the script, so that it travels")
+        self.values["requirements"] = PurePosixPath(path.relative_to(folder)).as_posix()
+
+    def _python(self) -> None:
+        base = self.request.cwd
+        if self.request.python is None and self.target.toml is not None:
+            base = self.target.toml.folder
+        self.values["python"] = find_python(self.said.get("python"), base)
+
+    # ---- where it saves
+
+    def _places(self) -> None:
+        self.values["checkpoint"], self.values["output"] = DEFAULT_CHECKPOINT, None
+        for name in ("checkpoint", "output"):
+            said = self.said.get(name)
+            if said is not None:
+                with self.problems.collecting():
+                    self.values[name] = self._place(said)
+
+    def _place(self, said: Said) -> str:
+        folder = self.target.folder
+        path = absolute(said.value, folder)
+        if not said.value or not path.is_relative_to(folder):
+            raise said.wrong(
+                f"outside the work folder {folder}", hint="give a path below the script's folder, like 'ckpt'"
+            )
+        if path == folder:
+            raise said.wrong("the work folder itself cannot be used here", hint="name a folder below it, like 'ckpt'")
+        place = PurePosixPath(path.relative_to(folder)).as_posix()
+        if lies_in(self.target.script, place):
+            raise said.wrong(
+                f"holds the script {self.target.script} itself", hint="name a folder of its own, like 'ckpt'"
+            )
+        return place
+
+    def _refuse_shared_places(self, found: Sequence[FoundInput]) -> None:
+        """A place that the script writes must not be, hold or lie in anything it only reads."""
+        for given in found:
+            if lies_in(self.target.script, given.path):
+                self.problems.add(
+                    f"{given.where} would be put over the script {self.target.script}",
+                    hint="give the input another name, like --data NAME=SRC",
+                )
+        for name in ("checkpoint", "output"):
+            said, place = self.said.get(name), self.values.get(name)
+            if said is None or place is None:
+                continue
+            requirements = self.values.get("requirements")
+            if requirements and lies_in(requirements, place):
+                self.problems.add(f"{said.where} {said.value!r} holds the requirements file {requirements}")
+            for given in found:
+                path = self._in_folder(given.path)
+                if path is not None and (lies_in(place, path) or lies_in(path, place)):
+                    self.problems.add(
+                        f"{said.where} {said.value!r} and the input at {given.path} ({given.where}) share a place",
+                        hint="inputs are only read: name another folder to save in, like 'ckpt'",
+                    )
+
+    def _in_folder(self, path: str) -> str | None:
+        """A path of an input as one relative to the code folder, or None when it lies elsewhere."""
+        if not posixpath.isabs(path):
+            return None if path.startswith("../") else path
+        folder = self.target.folder
+        inside = Path(path).is_relative_to(folder)
+        return PurePosixPath(Path(path).relative_to(folder)).as_posix() if inside else None
+
+    def _leave_out(self, found: Sequence[FoundInput]) -> tuple[str, ...]:
+        places = [self.values["checkpoint"], self.values["output"]]
+        places += [self._in_folder(given.path) for given in found]
+        places += [self._in_folder(given.source.as_posix()) for given in found]
+        return tuple(dict.fromkeys(place for place in places if place))
+
+    # ---- how long
+
+    def _times(self) -> None:
+        limit, grace = self._duration("limit"), self._duration("grace")
+        self.values["limit_s"] = limit_s = None if limit is None else limit[1]
+        if limit is not None and limit[1] < self.settings.min_limit_s:
+            raise limit[0].wrong(
+                f"shorter than the shortest accepted, {format_duration(self.settings.min_limit_s)}",
+                hint="a stint must have time to start and to save: give more, like 15m",
+            )
+        if grace is None:
+            least = self.settings.grace_s
+            self.values["grace_s"] = least if limit_s is None else min(least, limit_s / 4)
+            return
+        self.values["grace_s"] = grace[1]
+        if limit_s is not None and grace[1] >= limit_s:
+            raise grace[0].wrong(
+                f"not shorter than the limit of {format_duration(limit_s)}",
+                hint="the grace is a part of the limit: give less, or a longer limit",
+            )
+
+    def _duration(self, name: str) -> tuple[Said, float] | None:
+        said = self.said.get(name)
+        if said is None:
+            return None
+        try:
+            return said, parse_duration(said.value)
+        except ValueError:
+            raise said.wrong("not a duration", hint="write it like 90s, 15m, 1h30m or 2d") from None
+
+    def _until(self) -> None:
+        self.values["until"] = None
+        said = self.said.get("until")
+        if said is not None:
+            try:
+                self.values["until"] = str(Until.parse(said.value))
+            except ValueError as error:
+                raise said.wrong(str(error)) from None
+
+    def _counts(self) -> None:
+        with self.problems.collecting():
+            self.values["script_retries"] = self._number("retries", "run", 1, 0)
+        self.values["max_stints"] = None
+        said = self.said.get("stints")
+        if said is not None and said.value.strip().lower() != "auto":
+            text = said.value.strip()
+            if not (text.isascii() and text.isdigit()) or int(text) < 1:
+                raise said.wrong("not a number of stints", hint="write auto, or a whole number from 1")
+            self.values["max_stints"] = int(text)
+
+    # ---- on which machine
+
+    def _resources(self) -> None:
+        numbers: dict[str, int] = {}
+        for name, default, least in (("cpus", 1, 1), ("gpus", 0, 0), ("npus", 0, 0)):
+            with self.problems.collecting():
+                numbers[name] = self._number(name, "resources", default, least)
+        memory_bytes = None
+        said = self.said.get("memory", "resources")
+        if said is not None:
+            try:
+                memory_bytes = parse_size(said.value)
+            except ValueError:
+                raise said.wrong("not a size", hint="write it like 512M, 4G or 16GiB") from None
+            if memory_bytes < 1:
+                raise said.wrong("no memory at all", hint="write it like 512M, 4G or 16GiB")
+        self.values["resources"] = Resources(memory_bytes=memory_bytes, **numbers)
+
+    def _number(self, name: str, table: str, default: int, least: int) -> int:
+        said = self.said.get(name, table)
+        if said is None:
+            return default
+        if said.value < least:
+            raise said.wrong(f"must be a whole number from {least}")
+        return int(said.value)
+
+    def _platforms(self) -> None:
+        from outlast.platforms.registry import known
+
+        said = self.said.get("platform") or Said(self.settings.platform, "setting platform")
+        names = [name.strip() for name in said.value.split(",")]
+        for name in names:
+            if name not in known():
+                raise SpecError(
+                    f"unknown platform {name!r} ({said.where}){guess(name, known())}",
+                    hint=f"installed: {', '.join(known())}",
+                )
+        if len(set(names)) < len(names):
+            raise said.wrong("names a platform twice", hint="name each once, in the order to try them")
+        self.values["platforms"] = tuple(names)
+
+    def _sandbox(self) -> None:
+        said = self.said.get("sandbox") or Said(self.settings.sandbox, "setting sandbox")
+        if said.value not in ("auto", "on", "off"):
+            raise said.wrong(f"not a choice{guess(said.value, ('auto', 'on', 'off'))}", hint="write auto, on or off")
+        self.values["sandbox"] = said.value

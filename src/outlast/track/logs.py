@@ -1,0 +1,25 @@
+"""The output of a run, from its segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from outlast.inside import layout
+from outlast.store.base import Store
+from outlast.track.segments import SegmentTail, read_segments
+
+
+def read_log(store: Store, run: str, stint: int) -> Iterator[bytes]:
+    """The output of one stint in pieces of at most 1 MiB; nothing when it wrote none."""
+    return read_segments(store, layout.log_prefix(run, stint))
+
+
+class LogTail:
+    """Follows the output of a run over all its stints."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._tail = SegmentTail(store, run, layout.log_key)
+
+    def poll(self) -> list[tuple[int, bytes]]:
+        """What was written since the last call, in order, as (stint, bytes)."""
+        return self._tail.poll()

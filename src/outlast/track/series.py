@@ -1,0 +1,201 @@
+"""Metrics as one curve over all stints, with its seams visible."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from outlast.inside import layout
+from outlast.store.base import Store
+from outlast.track.history import Kept, read_manifests, read_orders, trace_history
+from outlast.track.segments import SegmentTail, read_segments
+
+_TOKENS = re.compile(r"[^a-z0-9]+")
+_LOW_IS_GOOD = re.compile(r"(?:\w*loss|err|error|rmse|mse|mae|ppl|perplexity|wer|cer|fid|nll|l[12]|kl)\d*")
+_HIGH_IS_GOOD = re.compile(
+    r"(?:\w*acc(?:uracy)?|auc|f1|map|m?iou|dice|bleu|rouge[l\d]*|psnr|ssim|score|rewards?|precision|recall|top|ndcg"
+    r"|r2|mcc|kappa)\d*"
+)
+_TIME = re.compile(r"(?:^|_)time(?:_s)?$|_s$|/sec$|loss_scale$")
+
+
+@dataclass(frozen=True)
+class MetricPoint:
+    """One line of metrics. `texts` holds what is no number, such as the digest of the samples used."""
+
+    stint: int
+    at_s: float  # since the runner's start
+    epoch: float | None
+    step: int | None
+    values: Mapping[str, float]
+    source: str = "log"  # "log" or "track"
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SeriesPoint:
+    """One value of one metric. `replayed`: a later stint went back to before it and did this part again."""
+
+    stint: int
+    at_s: float
+    epoch: float | None
+    step: int | None
+    value: float
+    replayed: bool = False
+
+
+@dataclass(frozen=True)
+class Seam:
+    """Where a series goes from one stint to the next: `points[index]` is the first of `stint`."""
+
+    index: int
+    stint: int
+
+
+@dataclass(frozen=True)
+class Series:
+    """One metric over all stints of a run, in the order it was recorded."""
+
+    name: str
+    points: list[SeriesPoint]
+
+    @property
+    def seams(self) -> list[Seam]:
+        return [
+            Seam(index, point.stint)
+            for index, point in enumerate(self.points)
+            if index and point.stint != self.points[index - 1].stint
+        ]
+
+    @property
+    def curve(self) -> list[SeriesPoint]:
+        """The points that count: those that no rollback made obsolete."""
+        return [point for point in self.points if not point.replayed]
+
+
+def read_points(store: Store, run: str, stint: int) -> list[MetricPoint]:
+    """Everything one stint recorded, in order. Lines that cannot be read are left out."""
+    segments = read_segments(store, layout.metrics_prefix(run, stint))
+    return [point for data in segments for point in _parse(stint, data)]
+
+
+def read_series(store: Store, run: str) -> dict[str, Series]:
+    """Every metric of a run by name, each as one series over all stints."""
+    orders = read_orders(store, run)
+    points = {stint: read_points(store, run, stint) for stint in orders}
+    return build_series(points, trace_history(orders, read_manifests(store, run)))
+
+
+def build_series(points: Mapping[int, Iterable[MetricPoint]], kept: Mapping[int, Kept]) -> dict[str, Series]:
+    """Series of points by stint. What lies after the moment from which a stint was continued is marked replayed.
+
+    A point that was printed after the checkpoint but belongs to an earlier place than the successor's first one (a
+    script that saves, then prints) is not done again and therefore not replayed.
+    """
+    found: dict[str, list[SeriesPoint]] = {}
+    starts: dict[tuple[str, int], tuple[float, float]] = {}
+    ordered = {stint: sorted(points[stint], key=lambda point: point.at_s) for stint in sorted(points)}
+    for stint, recorded in ordered.items():
+        for point in recorded:
+            for name in point.values:
+                place = _place(point)
+                if place is not None:
+                    starts.setdefault((name, stint), place)
+    for stint, recorded in ordered.items():
+        part = kept.get(stint, Kept(math.inf, math.inf))
+        for point in recorded:
+            for name, value in point.values.items():
+                start = starts.get((name, part.successor or 0))
+                found.setdefault(name, []).append(
+                    SeriesPoint(stint, point.at_s, point.epoch, point.step, value, _is_replayed(point, part, start))
+                )
+    return {name: Series(name, found[name]) for name in sorted(found)}
+
+
+def _is_replayed(point: MetricPoint, part: Kept, start: tuple[float, float] | None) -> bool:
+    if point.at_s <= part.until_s:
+        return False
+    place = _place(point)
+    return part.successor is None or place is None or start is None or place >= start
+
+
+def _place(point: MetricPoint) -> tuple[float, float] | None:
+    if point.epoch is None and point.step is None:
+        return None
+    return (
+        -math.inf if point.epoch is None else point.epoch,
+        math.inf if point.step is None else point.step,  # the line at an epoch's end comes after its steps
+    )
+
+
+class SeriesTail:
+    """Follows the metrics of a run over all its stints, without reading anything twice."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._tail = SegmentTail(store, run, layout.metrics_key)
+
+    def poll(self) -> list[MetricPoint]:
+        """What was recorded since the last call."""
+        return [point for stint, data in self._tail.poll() for point in _parse(stint, data)]
+
+
+def final_metrics(series: Mapping[str, Series]) -> dict[str, float]:
+    """The last value of each metric that still counts."""
+    return {name: one.curve[-1].value for name, one in series.items() if one.curve}
+
+
+def best_metrics(series: Mapping[str, Series]) -> dict[str, tuple[float, float | None]]:
+    """The best value of each metric that has one, and its epoch: the lowest loss, the highest accuracy."""
+    best: dict[str, tuple[float, float | None]] = {}
+    for name, one in series.items():
+        sign = direction(name)
+        points = [point for point in one.curve if not math.isnan(point.value)]
+        if sign and points:
+            top = max(points, key=lambda point: sign * point.value)
+            best[name] = (top.value, top.epoch)
+    return best
+
+
+def direction(name: str) -> int:
+    """+1 when more of this metric is better, -1 when less is, 0 when it is not that kind (a learning rate, a time)."""
+    if _TIME.search(name.lower()):
+        return 0
+    tokens = _TOKENS.split(name.lower())
+    if any(_LOW_IS_GOOD.fullmatch(token) for token in tokens):
+        return -1
+    return 1 if any(_HIGH_IS_GOOD.fullmatch(token) for token in tokens) else 0
+
+
+def _parse(stint: int, data: bytes) -> Iterable[MetricPoint]:
+    for line in data.split(b"\n"):
+        point = _parse_line(stint, line) if line.strip() else None
+        if point is not None:
+            yield point
+
+
+def _parse_line(stint: int, line: bytes) -> MetricPoint | None:
+    try:
+        body: Any = json.loads(line)
+        said = {str(name): value for name, value in body["values"].items() if not isinstance(value, bool)}
+        numbers = {name: _number(value) for name, value in said.items()}
+        return MetricPoint(
+            stint,
+            float(body["at_s"]),
+            None if body.get("epoch") is None else float(body["epoch"]),
+            None if body.get("step") is None else int(body["step"]),
+            {name: number for name, number in numbers.items() if number is not None},
+            str(body.get("from", "log")),
+            {name: value for name, value in said.items() if numbers[name] is None and isinstance(value, str)},
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        return None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str):
+        return float(value) if value in ("nan", "inf", "-inf") else None
+    return float(value) if isinstance(value, int | float) else None
