@@ -111,7 +111,7 @@ class Network:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=40)
-    parser.add_argument("--size", type=int, default=36000, help="images drawn for each epoch")
+    parser.add_argument("--size", type=int, default=40000, help="images drawn for each epoch")
     parser.add_argument("--rate", type=float, default=0.0004, help="learning rate")
     parser.add_argument("--seed", type=int, default=7)
     args = parser.parse_args()

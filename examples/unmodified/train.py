@@ -16,14 +16,13 @@ def spirals(count, rng):
     turn = np.sqrt(rng.uniform(0.02, 1, count)) * 3 * np.pi
     angle = turn + np.pi * arm
     points = np.stack([np.cos(angle), np.sin(angle)], axis=1) * turn[:, None] / (3 * np.pi)
-    return points + rng.normal(0, 0.012, points.shape), arm
+    return points + rng.normal(0, 0.05, points.shape), arm
 
 
 def start(seed):
     rng = np.random.default_rng(seed)
-    sizes = [2, 96, 96, 1]
     state = {"epoch": np.array(0), "seed": np.array(seed)}
-    for layer, (inputs, outputs) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for layer, (inputs, outputs) in enumerate([(2, 96), (96, 96), (96, 1)]):
         state[f"w{layer}"] = rng.normal(0, np.sqrt(2 / inputs), (inputs, outputs))
         state[f"b{layer}"] = np.zeros(outputs)
         state[f"vw{layer}"] = np.zeros((inputs, outputs))
@@ -57,7 +56,7 @@ def train_epoch(state):
             for kind, slope in slopes.items():
                 speed = state[f"v{kind}{layer}"]
                 speed *= 0.9
-                speed -= 0.05 * slope
+                speed -= 0.005 * slope
                 state[f"{kind}{layer}"] += speed
     return total / STEPS
 

@@ -99,11 +99,12 @@ class _HuggingFace:
     def last_checkpoint(self) -> Optional[str]:
         """The newest restored `checkpoint-N` folder, or None at the very start."""
         folder = script.restore()
-        if folder is None:
-            return None
-        matches = [re.fullmatch(r"checkpoint-(\d+)", path.name) for path in Path(folder).iterdir()]
-        newest = max((int(match.group(1)) for match in matches if match), default=None)
-        return None if newest is None else str(Path(folder, "checkpoint-%d" % newest))
+        numbered: Dict[int, str] = {}
+        for path in [] if folder is None else Path(folder).rglob("checkpoint-*"):
+            match = re.fullmatch(r"checkpoint-(\d+)", path.name)
+            if match is not None and path.is_dir():
+                numbered[int(match.group(1))] = str(path)
+        return numbered[max(numbered)] if numbered else None
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
         script.progress(state.epoch, args.num_train_epochs, state.global_step, state.max_steps)
@@ -165,18 +166,23 @@ class _Keras:
         _track(logs or {}, finished, None)
         total = (self.params or {}).get("epochs")
         script.boundary(finished, total)
-        is_asked = finished != total and script.is_asked()
-        if is_asked or finished % self._every == 0 or finished == total:
-            script.save(
-                lambda folder: self.model.save(str(Path(folder, "model.keras"))), epoch=finished, next_epoch=finished
-            )
-        if is_asked:
+        is_due = finished % self._every == 0 or finished == total
+        if is_due:
+            self._save(finished)
+        if finished != total and script.is_asked():
+            if not is_due:
+                self._save(finished)
             self._is_leaving = True
             self.model.stop_training = True
 
     def on_train_end(self, logs: Any = None) -> None:
         if self._is_leaving:
             script.leave()
+
+    def _save(self, finished: int) -> None:
+        script.save(
+            lambda folder: self.model.save(str(Path(folder, "model.keras"))), epoch=finished, next_epoch=finished
+        )
 
 
 class _MindSpore:
@@ -214,17 +220,25 @@ class _MindSpore:
         if loss is not None:
             script.track(epoch=finished, step=int(now.cur_step_num), loss=loss)
         script.boundary(finished, total)
-        is_asked = finished < total and script.is_asked()
-        if is_asked or finished % self._every == 0 or finished >= total:
-            network = now.train_network
-            script.save(lambda folder: _save_mindspore(network, folder), epoch=finished, next_epoch=finished)
-        if is_asked:
+        is_due = finished % self._every == 0 or finished >= total
+        if is_due:
+            self._save(now.train_network, finished)
+        if finished < total and script.is_asked():
+            if not is_due:
+                self._save(now.train_network, finished)
             self._is_leaving = True
             run_context.request_stop()
 
     def end(self, run_context: Any) -> None:
         if self._is_leaving:
             script.leave()
+
+    def _save(self, network: Any, finished: int) -> None:
+        script.save(
+            lambda folder: _import("mindspore").save_checkpoint(network, str(Path(folder, "last.ckpt"))),
+            epoch=finished,
+            next_epoch=finished,
+        )
 
 
 #: Public name -> (our half, modules that may hold the framework's base class, its name, what to install).
@@ -322,7 +336,3 @@ def _loss_of(outputs: Any) -> Optional[float]:
         first = first.asnumpy()
         first = first.mean() if hasattr(first, "mean") else first
     return script.as_number(first)
-
-
-def _save_mindspore(network: Any, folder: str) -> None:
-    _import("mindspore").save_checkpoint(network, str(Path(folder, "last.ckpt")))

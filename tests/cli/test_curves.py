@@ -19,7 +19,9 @@ def test_curve_has_the_size_asked_for_and_its_ends():
     lines = curve_lines(points, "loss", 60, 5)
     assert len(lines) == 5 and all(display_width(line) <= 60 for line in lines)
     assert "1" in lines[0] and "29" in lines[-1]
-    assert lines[-1].count("⠦") == 2  # two seams
+    straight = curve_lines([point(1, at.epoch, at.values["loss"]) for at in points], "loss", 60, 5)
+    assert lines[:-1] == straight[:-1]
+    assert sum(a != b for a, b in zip(lines[-1], straight[-1], strict=True)) == 2  # one mark for each seam
 
 
 def test_one_row_is_a_line_of_blocks():
@@ -49,6 +51,13 @@ def test_points_without_a_place_are_all_kept():
 def test_steps_of_one_epoch_stand_side_by_side():
     points = [point(1, float(epoch), 1.0 / (epoch * 10 + step + 1), step) for epoch in range(3) for step in range(10)]
     assert len(curve_lines(points, "loss", 60, 5)) == 5
+
+
+def test_metric_that_is_tracked_and_printed_is_drawn_once():
+    tracked = [MetricPoint(1, 0.0, float(at), None, {"loss": at + 0.25}, "track") for at in range(6)]
+    printed = [point(1, float(at), float(at)) for at in range(6)]
+    both = [one for pair in zip(tracked, printed, strict=True) for one in pair]
+    assert curve_lines(both, "loss", 60, 5) == curve_lines(tracked, "loss", 60, 5)
 
 
 def test_values_that_are_no_number_leave_gaps():

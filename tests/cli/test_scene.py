@@ -29,7 +29,7 @@ def test_region_shows_stint_epoch_rate_and_time_left():
     scene.hear(b"epoch 14/30 loss 0.5\n")
     stint, training, *rest = plain(draw(scene, 100.0, 100, 30))
     assert stint.startswith("stint 2 ") and "6.0 s of 15 s · 9.0 s left" in stint
-    assert training.startswith("training ") and "epoch 15/30 · 0.8 epochs/s · 18 s to the end" in training
+    assert training.startswith("training ") and "epoch 15/30 · 0.8 epochs/s · 18 s to go" in training
     assert any("loss 0.4" in line and "val_acc" in line for line in rest)
     assert any("98 %" in line and "memory 202.2 MB" in line for line in rest)
     assert rest[-1] == "│ epoch 14/30 loss 0.5"
@@ -55,6 +55,17 @@ def test_nothing_known_yet_draws_one_calm_line():
     scene = Scene()
     scene.look(RunView(id="i", name="n", state=RunState.QUEUED, platform="local", created_at=""), 0.0)
     assert plain(draw(scene, 0.0, 80, 24)) == ["stint 1   waiting …"]
+
+
+def test_what_a_run_waits_for_is_said():
+    scene = scene_at(20.0)
+    assert scene.view is not None
+    waiting = dataclasses.replace(scene.view.stint_list[-1], elapsed_s=None, detail="waits for 1 cpu")
+    scene.view = dataclasses.replace(scene.view, stint_list=(waiting,))
+    assert plain(draw(scene, 100.0, 100, 30))[0] == "stint 2   waits for 1 cpu …"
+    pausing = dataclasses.replace(scene.view.stint_list[0], detail="")
+    scene.view = dataclasses.replace(scene.view, stint_list=(pausing,), message="next try in 5 s\nmore")
+    assert plain(draw(scene, 100.0, 100, 30))[0] == "stint 2   next try in 5 s …"
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 200])

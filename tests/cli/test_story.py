@@ -75,6 +75,10 @@ def test_history_before_a_resume_is_not_told_again():
     assert Story(told_through=2).tell(view, 0.0) == []
 
 
+def test_passing_message_of_an_open_run_is_not_a_line():
+    assert Story().tell(run_of(under_way(1), message="stint 1 is running"), 0.0) == []
+
+
 def test_notice_is_told_once():
     story = Story()
     view = run_of(under_way(1), notice="bubblewrap is not installed")

@@ -82,7 +82,7 @@ def test_watched_run_shows_bars_hand_overs_and_the_closing_table():
     text = terminal.text
     assert text.startswith(f"run {simulated.RUN} on local\n")
     assert re.search(r"stint 1 +━+.* of 15 s · .* left", text)
-    assert re.search(r"epoch \d+/30 · 0\.8 epochs/s · .* to the end", text)
+    assert re.search(r"epoch \d+/30 · 0\.8 epochs/s · .* to go", text)
     for line in (
         "● stint 1 handed over at epoch 11 (checkpoint 0001-000011, 14 s) → stint 2",
         "● stint 2 handed over at epoch 22 (checkpoint 0002-000011, 14 s) → stint 3",

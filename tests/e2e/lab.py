@@ -113,9 +113,10 @@ class Lab:
 
     def wake(self):
         """Any command that looks after runs starts the keeper again; this is the cheapest."""
+        from outlast.keeper.home import Home
         from outlast.keeper.wake import ensure_keeper
 
-        ensure_keeper(self.home, self.environ)
+        ensure_keeper(Home(self.home), self.environ)
 
     def story(self):
         logs = [self.home / "keeper.log", *self.home.glob("local/jobs/*/runner.log")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -58,11 +59,9 @@ def test_lines_that_must_not_match_change_nothing_between_those_that_do():
         assert (reader.epoch, reader.step) == (2.0, 5), line
 
 
-@pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.parametrize("name", [name for name in CORPUS if b"\r" not in (LOGS / f"{name}.txt").read_bytes()])
 def test_windows_line_ends_give_the_same_values(name):
     data = (LOGS / f"{name}.txt").read_bytes()
-    if b"\r" in data:
-        pytest.skip("has carriage returns of its own")
     assert plain(read(data.replace(b"\n", b"\r\n"))[0]) == plain(read(data)[0])
 
 
@@ -72,7 +71,7 @@ def test_any_chunking_gives_the_same_points(name, cuts):
     data = (LOGS / f"{name}.txt").read_bytes()
     whole, one = read(data)
     at = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
-    parts, other = read(*(data[start:end] for start, end in zip(at, at[1:], strict=False)))
+    parts, other = read(*(data[start:end] for start, end in itertools.pairwise(at)))
     assert repr(parts) == repr(whole)
     assert (one.epoch, one.epochs, one.step, one.steps) == (other.epoch, other.epochs, other.step, other.steps)
 
@@ -111,7 +110,14 @@ def test_a_line_longer_than_the_cap_costs_bounded_memory_and_the_next_line_is_re
 
 
 def test_pathological_lines_take_no_quadratic_time():
-    for line in (b"a" * 60_000, b"loss " * 12_000, b"epoch:" * 10_000, b"1" * 60_000, b"loss: " + b"1," * 30_000, b" " * 60_000):
+    for line in (
+        b"a" * 60_000,
+        b"loss " * 12_000,
+        b"epoch:" * 10_000,
+        b"1" * 60_000,
+        b"loss: " + b"1," * 30_000,
+        b" " * 60_000,
+    ):
         read(line + b"loss\n")  # the test's timeout is the judge: quadratic would take minutes
 
 
@@ -141,7 +147,9 @@ def test_a_bar_redrawn_when_it_closes_gives_one_point():
 
 
 def test_user_pattern_reads_what_no_format_knows():
-    points, reader = read(b"@@ 7|0.25|98%\nnothing\n", patterns=[r"@@ (?P<epoch>\d+)\|(?P<energy>[\d.]+)\|(?P<acc>\S+)"])
+    points, _reader = read(
+        b"@@ 7|0.25|98%\nnothing\n", patterns=[r"@@ (?P<epoch>\d+)\|(?P<energy>[\d.]+)\|(?P<acc>\S+)"]
+    )
     assert points == [Point(1.0, 7.0, None, {"energy": 0.25, "acc": 0.98})]
     points, _ = read(b"gauge depth -> 3.5\n", patterns=[r"gauge (?P<name>\w+) -> (?P<value>[\d.]+)"])
     assert points[0].values == {"depth": 3.5}

@@ -23,7 +23,9 @@ def cpu_s(reader: MetricReader, pieces: list[bytes]) -> float:
 
 
 def test_uninteresting_lines_cost_about_a_microsecond_each():
-    lines = [b"[worker %d] 12:30:%02d reading shard %06d of the input, fine\n" % (i % 8, i % 60, i) for i in range(200_000)]
+    lines = [
+        b"[worker %d] 12:30:%02d reading shard %06d of the input, fine\n" % (i % 8, i % 60, i) for i in range(200_000)
+    ]
     reader = MetricReader(budget=None)
     took = min(cpu_s(reader, chunks(lines)) for _ in range(3))
     print(f"{took * 5:.2f} s of processor time for 1,000,000 lines")

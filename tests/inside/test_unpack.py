@@ -100,8 +100,8 @@ def test_a_hard_link_to_nothing_is_damage(place):
 def test_honest_archives_come_out_whole(place):
     script = special("run.sh", tarfile.REGTYPE, mode=0o4755)
     locked = special("locked", tarfile.DIRTYPE, mode=0o500)
-    archive = build(place / "a.tar", ("./a/b c/é.py", b"body"), script, locked, ("locked/f", b"1"),
-                    sym("a/up", "../run.sh"), sym("dangling", "not/here"), special("a/hard", tarfile.LNKTYPE, "./locked/f"))  # fmt: skip
+    links = [sym("a/up", "../run.sh"), sym("dangling", "not/here"), special("a/hard", tarfile.LNKTYPE, "./locked/f")]
+    archive = build(place / "a.tar", ("./a/b c/é.py", b"body"), script, locked, ("locked/f", b"1"), *links)
     assert unpack(archive, str(place / "into")) == 6
     into = place / "into"
     assert (into / "a" / "b c" / "é.py").read_bytes() == b"body"

@@ -420,6 +420,72 @@ def test_random_interleavings_of_a_triple_are_never_mixed(tmp_path):
     assert offered > 60
 
 
+def run_rounds(world, names, between_s, rounds, number_them=False):
+    """Save `names` again and again without ever resting; (offered, versions at each offer)."""
+    version = dict.fromkeys(names, 0)
+    offers = []
+    world.scan()
+    for number in range(1, rounds + 1):
+        for name, pause_s in zip(names, between_s, strict=True):
+            world.write(name.replace("#", str(number)) if number_them else name)
+            version[name] = number
+            for _ in range(round(pause_s * 10)):
+                # File times follow the same clock as the looks.
+                world.stamp += 10**8
+                candidate = world.scan()
+                if candidate is not None:
+                    offers.append(dict(version))
+                    world.watcher.committed(candidate)
+            world.stamp -= 10**8
+    return offers
+
+
+def test_a_pair_that_rests_neither_at_first_nor_later_is_learned_from_its_rhythm(world):
+    offers = run_rounds(world, ["ckpt/a.pt", "ckpt/b.json.npz"], [0.1, 0.7], 12)
+    assert len(offers) >= 6
+    assert all(len(set(versions.values())) == 1 for versions in offers)
+
+
+def test_numbered_pairs_that_never_rest_are_learned_from_their_rhythm(world):
+    offers = run_rounds(world, ["ckpt/a_#.pt", "ckpt/b_#.pt"], [0.1, 0.7], 12, number_them=True)
+    assert len(offers) >= 6
+    assert all(len(set(versions.values())) == 1 for versions in offers)
+
+
+@pytest.mark.parametrize("between_s", [[0.4, 0.4], [0.7, 0.1], [0.3, 0.5]])
+def test_a_rhythm_that_does_not_show_where_a_save_begins_teaches_nothing(world, between_s):
+    assert run_rounds(world, ["ckpt/a.pt", "ckpt/b.pt"], between_s, 12) == []
+
+
+def test_saves_as_frequent_as_the_looks_teach_nothing(world):
+    offers = []
+    world.scan()
+    for _ in range(40):
+        world.write("ckpt/a.pt")
+        world.stamp -= 9 * 10**7
+        world.write("ckpt/b.pt")
+        offers.append(world.scan())
+    assert not any(offers)
+
+
+def test_numbered_files_that_never_rest_are_saves_when_they_go_on_for_long(world):
+    offers = run_rounds(world, ["ckpt/epoch_#.pt"], [0.8], 6, number_them=True)
+    assert offers == []
+    world.watcher.baseline()
+    world.scan()
+    offers = []
+    for number in range(100, 112):
+        world.write(f"ckpt/step-{number}.pt")
+        for _ in range(8):
+            world.stamp += 10**8
+            candidate = world.scan()
+            if candidate is not None:
+                offers.append(number)
+                world.watcher.committed(candidate)
+        world.stamp -= 10**8
+    assert offers[-1] == 111
+
+
 def test_a_clock_that_is_set_back_does_not_make_a_mixture_look_ordered(world):
     for _ in range(2):
         world.write("ckpt/a.pt")
@@ -658,8 +724,10 @@ def versions_unless_changed(root, candidate):
 @pytest.mark.parametrize("pause", [0.0, 0.3])
 def test_real_pairs_are_never_mixed(tmp_path, way, pause):
     (tmp_path / "ckpt").mkdir()
+    pids = []
+    watcher = Watcher(str(tmp_path), "ckpt", lambda: pids, settle_s=1.5)
     process = start(PAIRS, str(tmp_path / "ckpt"), way, str(pause))
-    watcher = Watcher(str(tmp_path), "ckpt", lambda: [process.pid], settle_s=1.5)
+    pids.append(process.pid)
     offered = 0
     deadline_s = time.monotonic() + (12 if pause else 4)
     try:

@@ -370,7 +370,7 @@ def test_keeper_killed_at_random_calls_starts_nothing_twice(world, seed):
     scythe, keeper = Scythe(world), None
     for _ in range(400):
         # Adopting reads each stint once; a keeper that never gets through its history could decide nothing.
-        most = 30 + 10 * len(stints_of(world, spec.id))
+        most = 30 + 6 * sum(1 for _ in world.store.list(layout.run_prefix(spec.id)))
         keeper = scythe.turn(keeper, rng.randrange(1, most), rng.choice([0.1, 0.7, 2.0]))
         check_promises(world, spec)
         play(world, spec, rng)

@@ -57,6 +57,22 @@ def job_names(bench) -> list[str]:
     return list(bench.platform.jobs)
 
 
+def test_list_is_not_behind_the_folders(bench):
+    spec = bench.run()
+    stint = bench.start()
+    bench.turn()
+    stint.end("finished")
+    assert [(view.id, view.state) for view in list_runs(bench.settings)] == [(spec.id, RunState.SUCCEEDED)]
+
+
+def test_list_shows_what_the_keeper_last_saw_of_a_folder_that_cannot_be_read(bench):
+    spec = bench.run()
+    bench.start()
+    bench.turn()
+    bench.store.put(layout.spec_key(spec.id), b"{")
+    assert [(view.id, view.state) for view in list_runs(bench.settings)] == [(spec.id, RunState.RUNNING)]
+
+
 def test_newest_run_is_listed_first(bench):
     bench.run(name="a", created_at="2026-01-01T00:00:00.000Z")
     bench.run(name="b", created_at="2026-01-02T00:00:00.000Z")

@@ -60,7 +60,7 @@ def test_a_job_that_can_never_fit_blocks_nobody():
     assert choice.why["j1"] == "needs 9 cpus, this machine has 4 cpus and 2 gpus and 100 B of memory"
 
 
-needs = st.builds(Need, st.integers(1, 4), st.integers(0, 100), st.integers(0, 2))
+needs = st.builds(Need, st.integers(1, 4), st.integers(0, 100), st.integers(0, 2), st.just(0))
 days = st.lists(st.tuples(st.sampled_from(["ann", "bob", "cat"]), needs, st.integers(1, 5)), min_size=1, max_size=25)
 
 
@@ -102,7 +102,6 @@ def test_small_jobs_cannot_starve_a_big_one(cpus, length):
         reserved = choice.reserved
         if "big" in choice.start:
             return
-        for name in choice.start:
-            running.append(("bob", Need(1), tick + length))
+        running += [("bob", Need(1), tick + length)] * len(choice.start)
         waiting = [each for each in waiting if each.name not in choice.start]
     raise AssertionError("the big job never started")

@@ -17,7 +17,7 @@ def curve_lines(points: Sequence[MetricPoint], name: str, width: int, rows: int)
     """One metric over all stints as `rows` lines, seams marked; one line of blocks when there is only room for that."""
     from outlast.track.spark import curve, sparkline
 
-    kept = without_replayed([point for point in points if name in point.values])
+    kept = without_replayed(_of_one_source([point for point in points if name in point.values]))
     if len(kept) < 2:
         return []
     values = [point.values[name] for point in kept]
@@ -26,6 +26,11 @@ def curve_lines(points: Sequence[MetricPoint], name: str, width: int, rows: int)
     places = _places(kept)
     seams = [at for at, point, before in zip(places[1:], kept[1:], kept, strict=False) if point.stint != before.stint]
     return curve(list(zip(places, values, strict=True)), width, rows, seams=seams)
+
+
+def _of_one_source(points: list[MetricPoint]) -> list[MetricPoint]:
+    """A script that tracks a metric usually prints it as well, rounded; what it tracked is the better record."""
+    return [point for point in points if point.source == "track"] or points
 
 
 def without_replayed(points: Sequence[MetricPoint]) -> list[MetricPoint]:

@@ -20,8 +20,8 @@ app = new_app()
     app,
     "gc",
     about="Removes old checkpoints of each run, files that nothing refers to any more, and work folders of ended "
-    "stints. The last checkpoint of a run, its outputs, and whatever a stint is using now always stay. It shows the "
-    "plan and asks first.",
+    "stints. The last checkpoint of a run, its outputs, and whatever a stint is using now always stay; files younger "
+    "than an hour wait for the next time. It shows the plan and asks first.",
     examples=[
         ("outlast gc --dry-run", "what could be freed"),
         ("outlast gc --keep-last 1 --keep-best val_acc --yes", "keep the newest and the best one of each run"),

@@ -61,7 +61,9 @@ class Column:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], ink: Ink, indent: int = 0) -> list[str]:
-    """Lines of a table without rules; widths follow the content, flexible columns give way first."""
+    """Lines of a table without rules; empty columns are left out, flexible ones give way, the last of them first."""
+    used = [at for at in range(len(columns)) if any(cells[at] for cells in rows)]
+    columns, rows = [columns[at] for at in used], [[cells[at] for at in used] for cells in rows]
     titles = [column.title for column in columns]
     widths = [max(display_width(cells[at]) for cells in [titles, *rows]) for at in range(len(columns))]
     _shrink(widths, columns, terminal_width() - indent)
@@ -71,7 +73,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], ink: Ink, in
 
 def _shrink(widths: list[int], columns: Sequence[Column], room: int) -> None:
     too_much = sum(widths) + 2 * (len(widths) - 1) - room
-    for at, column in enumerate(columns):
+    for at, column in reversed(list(enumerate(columns))):
         if column.flexible and too_much > 0:
             cut = min(too_much, max(widths[at] - 8, 0))
             widths[at] -= cut

@@ -98,7 +98,8 @@ def _print(views: list[RunView], hidden: int) -> None:
             format_duration(view.eta_s) if view.eta_s is not None and not view.state.is_final else "",
             view.platform,
             ago(view.created_at),
-            (view.message or view.notice).split("\n")[0],
+            # That a running run runs is in its state already.
+            (view.notice if view.state is RunState.RUNNING else view.message or view.notice).split("\n")[0],
         ]
         for view in views
     ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from outlast.track.series import MetricPoint
 
 LABEL_COLUMNS = 10
+FACTS_COLUMNS = 58  # beside a bar: "epoch 16/40 · 3.7 s per epoch · 1 min 28 s to go"
 OUTPUT_LINES = 3
 KEPT_LINES = 40
 CURVE_ROWS = 5  # four of dots, one for the axis
@@ -89,7 +90,7 @@ def _labelled(label: str, style: str = "bold") -> Text:
 
 
 def _bar_columns(width: int) -> int:
-    return max(min((width - LABEL_COLUMNS) * 2 // 5, 40), 8)
+    return max(min(width - LABEL_COLUMNS - FACTS_COLUMNS, 40), 8)
 
 
 def bar(fraction: float, columns: int, style: str, plain_glyphs: bool = False) -> Text:
@@ -109,10 +110,11 @@ def _current(view: RunView) -> StintView | None:
 def _stint_line(view: RunView, age_s: float, width: int, plain_glyphs: bool) -> Text | None:
     stint = _current(view)
     if stint is None:
-        return Text.assemble(_labelled(say("stint") + " 1"), (f"{say('waiting')} …", "dim"))
+        return Text.assemble(_labelled(say("stint") + " 1"), (f"{view.message or say('waiting')} …", "dim"))
     line = _labelled(f"{say('stint')} {stint.number}")
     if stint.reason is not None or stint.elapsed_s is None:
-        words = stint.detail or (say("queued") if stint.reason is None else f"{stint.reason}")
+        # Between two stints the run's message says what it waits for: a machine, the end of a pause after a loss.
+        words = stint.detail or view.message.partition("\n")[0] or say("queued")
         return line.append(f"{words} …", "dim")
     # Between two beats the clock goes on here, so that the bar moves evenly.
     elapsed_s = stint.elapsed_s + min(age_s, 3.0)
@@ -146,7 +148,7 @@ def _progress_line(view: RunView, width: int, plain_glyphs: bool) -> Text | None
     if rate_text(view):
         facts.append(rate_text(view))
     if view.eta_s is not None:
-        facts.append(f"{format_duration(view.eta_s)} {say('to the end')}")
+        facts.append(f"{format_duration(view.eta_s)} {say('to go')}")
     return line.append(" · ".join(facts))
 
 
@@ -169,7 +171,7 @@ def _metric_lines(scene: Scene, width: int, rows: int, plain_glyphs: bool) -> li
     labels = [clip(name, LABEL_COLUMNS - 1), *[""] * len(curve)]
     lines = [Text.assemble(_labelled(label), (text, "yellow")) for label, text in zip(labels, curve, strict=False)]
     ordered = sorted(last, key=lambda key: (key != name, key))
-    label = "" if curve else say("metric")
+    label = "" if curve else say("metrics")
     return [*lines, Text.assemble(_labelled(label), "  ".join(f"{key} {last[key]}" for key in ordered))]
 
 
@@ -177,7 +179,7 @@ def _device_line(view: RunView) -> Text | None:
     device = view.device
     facts = []
     if device.get("cpu_percent") is not None:
-        facts.append(f"{device['cpu_percent']:.0f} %")
+        facts.append(f"{say('cpu')} {device['cpu_percent']:.0f} %")
     if device.get("memory_bytes"):
         facts.append(f"{say('memory')} {format_size(device['memory_bytes'])}")
     for card in device.get("accelerators") or ():
@@ -185,4 +187,4 @@ def _device_line(view: RunView) -> Text | None:
         if card.get("memory_used_bytes"):
             text += f" {format_size(card['memory_used_bytes'])}"
         facts.append(text)
-    return _labelled(say("cpu"), "dim").append(" · ".join(facts), "dim") if facts else None
+    return _labelled(say("machine"), "dim").append(" · ".join(facts), "dim") if facts else None

@@ -68,7 +68,10 @@ def ledger_lines(stints: Sequence[StintView], total: Mapping[str, float], useful
     """Where the time went, per stint and in total; columns in which nothing happened are left out."""
     if not any(total.values()):
         return []
-    names = [name for name in LEDGER_COLUMNS if total.get(name, 0) >= 0.05 or name == "useful"]
+    ledgers = [stint.ledger for stint in stints]
+    # Less than 0.05 s would be shown as 0.0 s.
+    shown = {name for ledger in ledgers for name, seconds in ledger.items() if seconds >= 0.05} | {"useful"}
+    names = [name for name in LEDGER_COLUMNS if name in shown]
     columns = [Column(say("stint"), right=True)]
     columns += [
         Column(say(name), right=True, paint=(lambda text: ink("green", text)) if name == "useful" else None)
@@ -128,7 +131,7 @@ def next_commands(view: RunView) -> list[tuple[str, str]]:
     fetch = (f"outlast fetch {run}", "bring the results here")
     logs = (f"outlast logs {run}", "read the script's output")
     show = (f"outlast show {run}", "every stint, checkpoint and second of it")
-    resume = (f"outlast resume {run}", "go on from the last checkpoint")
+    resume = (f"outlast resume {run}", "go on from the last checkpoint" if view.last_checkpoint else "try again")
     match view.state:
         case RunState.SUCCEEDED:
             return [fetch, show, logs]
@@ -140,9 +143,11 @@ def next_commands(view: RunView) -> list[tuple[str, str]]:
             return [(f"outlast logs -f {run}", "follow its output"), (f"outlast stop {run}", "save and stop"), show]
 
 
-def next_lines(view: RunView, ink: Ink) -> list[str]:
+def next_lines(view: RunView, ink: Ink, *, besides: str = "") -> list[str]:
+    """The next commands as lines, without the one that was just given (`besides`)."""
+    commands = [row for row in next_commands(view) if row[0].split()[1] != besides]
     columns = [Column("", paint=lambda text: ink("cyan", text)), Column("", flexible=True)]
-    return table(columns, next_commands(view), ink, indent=2)
+    return table(columns, commands, ink, indent=2)
 
 
 def titled(title: str, lines: Sequence[str], ink: Ink) -> list[str]:

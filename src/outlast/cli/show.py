@@ -50,7 +50,7 @@ def show(run: RunRef, as_json: AsJson = False) -> None:
     lines += titled("checkpoints", checkpoint_lines(view.checkpoints, ink), ink)
     lines += titled("metrics", metric_lines(view.metrics, best_of(client.runs.points, view.id), ink), ink)
     lines += titled("results", result_lines(view), ink)
-    lines += titled("next", next_lines(view, ink), ink)
+    lines += titled("next", next_lines(view, ink, besides="show"), ink)
     print("\n".join(lines))
 
 

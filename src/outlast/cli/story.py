@@ -89,9 +89,7 @@ class Story:
         return self._epochs.get(stint.number, "")
 
     def _notice_lines(self, view: RunView) -> list[Line]:
-        lines = []
-        for text in (view.notice, view.message if not view.state.is_final else ""):
-            if text and text not in self._notices:
-                self._notices.add(text)
-                lines.append(Line(text.splitlines()[0], "yellow"))
-        return lines
+        if not view.notice or view.notice in self._notices:
+            return []
+        self._notices.add(view.notice)
+        return [Line(view.notice.splitlines()[0], "yellow")]

@@ -28,7 +28,7 @@ def summary_lines(
     if view.state is RunState.FAILED and "\n" not in view.message and last_output:
         lines += titled("last lines of the script", [f"  {line}" for line in last_output[-LINES_OF_A_FAILURE:]], ink)
     lines += titled("ledger", ledger_lines(view.stint_list, view.ledger, view.useful_fraction, ink), ink)
-    lines += titled("metric", metric_lines(view.metrics, best_of(read_series, view.id), ink), ink)
+    lines += titled("metrics", metric_lines(view.metrics, best_of(read_series, view.id), ink), ink)
     lines += titled("results", result_lines(view), ink)
     lines += titled("next", next_lines(view, ink), ink)
     return lines

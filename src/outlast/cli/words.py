@@ -10,9 +10,9 @@ import os
 
 #: What the live view and the closing table say; every entry has a translation below.
 LABELS: tuple[str, ...] = (
-    "stint", "training", "epoch", "step", "left", "to the end", "of", "waiting", "queued", "preparing", "running",
-    "handing over", "cpu", "memory", "total", "useful", "results", "next", "ledger", "metric", "last", "best", "reason",
-    "time", "checkpoint", "succeeded", "failed", "stopped", "detail",
+    "stint", "training", "epoch", "step", "left", "to go", "of", "waiting", "queued", "preparing", "running",
+    "handing over", "machine", "cpu", "memory", "total", "useful", "results", "next", "ledger", "metrics", "last",
+    "best", "reason", "time", "checkpoint", "succeeded", "failed", "stopped", "detail",
 )  # fmt: skip
 
 CHINESE: dict[str, str] = {
@@ -54,13 +54,14 @@ CHINESE: dict[str, str] = {
     "epoch": "轮",
     "step": "步",
     "left": "剩余",
-    "to the end": "后完成",
+    "to go": "后完成",
     "of": "/",
     "waiting": "等待",
     "queued": "排队",
     "preparing": "准备",
     "running": "运行",
     "handing over": "交接",
+    "machine": "机器",
     "cpu": "处理器",
     "memory": "内存",
     "total": "合计",
@@ -68,7 +69,7 @@ CHINESE: dict[str, str] = {
     "results": "结果",
     "next": "接下来",
     "ledger": "时间账",
-    "metric": "指标",
+    "metrics": "指标",
     "last": "最后",
     "best": "最好",
     "reason": "原因",

@@ -7,15 +7,13 @@ import hashlib
 import io
 import os
 import uuid
-from typing import BinaryIO, Iterator, NamedTuple, Tuple, cast
+from typing import BinaryIO, Iterator, NamedTuple, Tuple, Union, cast
 
-from .digest import Digest
+from .digest import PIECE_BYTES, Digest
 from .errors import Changed, Damaged, InsideError, NotFound
 from .faults import explain
 from .layout import blob_key, damaged_key
 from .stores.base import Store, Streams
-
-PIECE_BYTES = 4 << 20
 
 
 class Sent(NamedTuple):
@@ -50,8 +48,8 @@ class Blobs:
                     return self._send_bytes(first)
                 source.seek(0)
                 if isinstance(self._store, Streams):
-                    return self._send_in_one_pass(cast(BinaryIO, source), self._store)
-                return self._send_in_two_passes(cast(BinaryIO, source))
+                    return self._send_in_one_pass(source, self._store)
+                return self._send_in_two_passes(source)
         except OSError as error:
             raise explain(error, path) from None
 
@@ -132,12 +130,11 @@ class Blobs:
         self._store.delete(damaged_key(sha256))
         return Sent(sha256, len(data), True)
 
-    def _send_in_one_pass(self, source: BinaryIO, store: Streams) -> Sent:
+    def _send_in_one_pass(self, source: io.FileIO, store: Streams) -> Sent:
         writer = store.writer()
         try:
             with Digest() as digest:
-                for piece in _pieces(source):
-                    digest.update(piece)
+                for piece in _pieces(source, digest):
                     writer.write(piece)
                 sha256 = digest.hexdigest()
             if self._is_kept(sha256, digest.size_bytes):
@@ -148,10 +145,10 @@ class Blobs:
         self._store.delete(damaged_key(sha256))
         return Sent(sha256, digest.size_bytes, True)
 
-    def _send_in_two_passes(self, source: BinaryIO) -> Sent:
+    def _send_in_two_passes(self, source: io.FileIO) -> Sent:
         with Digest() as digest:
-            for piece in _pieces(source):
-                digest.update(piece)
+            for _ in _pieces(source, digest):
+                pass
             sha256 = digest.hexdigest()
         if self._is_kept(sha256, digest.size_bytes):
             return Sent(sha256, digest.size_bytes, False)
@@ -175,11 +172,11 @@ class _Sink(io.RawIOBase):
         self._digest = digest
         self._size = size
 
-    def write(self, piece: bytes) -> int:  # type: ignore[override]
-        self._digest.update(piece)
+    def write(self, piece: Union[bytes, memoryview]) -> int:  # type: ignore[override]
+        view = memoryview(piece)
+        self._digest.update(view)
         if self._digest.size_bytes > self._size:
             raise Damaged("a blob has more than its %d bytes" % self._size)
-        view = memoryview(piece)
         with _local_faults(self._path):
             while view:
                 view = view[self._file.write(view) or 0 :]
@@ -189,7 +186,7 @@ class _Sink(io.RawIOBase):
 class _Recheck(io.RawIOBase):
     """A file that was hashed before it is sent: its end is an error when the bytes are no longer the same."""
 
-    def __init__(self, source: BinaryIO, sha256: str) -> None:
+    def __init__(self, source: io.FileIO, sha256: str) -> None:
         super().__init__()
         self._source = source
         self._sha256 = sha256
@@ -203,12 +200,15 @@ class _Recheck(io.RawIOBase):
         return piece
 
 
-def _pieces(source: BinaryIO) -> Iterator[bytes]:
+def _pieces(source: io.FileIO, digest: Digest) -> Iterator[memoryview]:
+    """The pieces of a file; each is hashed after the caller has used it."""
     while True:
-        piece = source.read(PIECE_BYTES)
-        if not piece:
+        buffer = digest.buffer()
+        count = source.readinto(buffer) or 0
+        if not count:
             return
-        yield piece
+        yield buffer[:count]
+        digest.add(buffer, count)
 
 
 @contextlib.contextmanager

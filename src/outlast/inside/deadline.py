@@ -66,9 +66,13 @@ class Deadline:
     def script_started(self, now_s: float) -> None:
         self._start_s = now_s
 
+    def loop_started(self, now_s: float) -> None:
+        """The script is about to begin its first epoch."""
+        if self._boundary_s is None:
+            self._start_s = now_s
+
     def boundary(self, now_s: float) -> None:
         """The script is between two epochs."""
-        # The first epoch includes imports and warm-up; it still bounds what the next may take.
         self._epoch.add(now_s - (self._start_s if self._boundary_s is None else self._boundary_s))
         self._boundary_s = now_s
 

@@ -23,7 +23,7 @@ BURST_S = 0.5
 _ENDS = re.compile(rb"[\n\r\b]")
 _PIECE = re.compile(rb"[^\n\r\b]+")
 #: A line with one of these is always worth reading.
-_WORDS = (b"loss", b"acc", b"epoch", b"step", "轮".encode("utf-8"))
+_WORDS = (b"loss", b"acc", b"epoch", b"step", b"eval ", "轮".encode("utf-8"))
 #: Some other name before a number. The separator comes first because it is rare: a pattern that starts with a
 #: letter is tried at almost every byte. A digit, a colon and a digit are a time of day, not a pair; \x9a ends the
 #: full-width colon.
@@ -40,6 +40,8 @@ _NAMES = frozenset(
     b"\xe4 \xe5 \xe6 \xe7 \xe8 \xe9".split(b" ")
 )
 _NAME_BYTES = 24
+#: Below this header stand rows of bare numbers, with a bar or the word `all`.
+_TABLE_HEADER = b"gpu_mem"
 _TABLE_WORDS = (b"%", b" all ")
 
 
@@ -145,14 +147,12 @@ class MetricReader:
         only_newlines = b"\r" not in region and b"\b" not in region
         lower = region.lower()
         found: Dict[int, int] = {}
-        words = _WORDS + _TABLE_WORDS if self._context.columns else _WORDS
-        for word in words:
-            last = 0
-            at = lower.find(word)
-            while at >= 0:
-                start, last = _bounds(region, at, last, only_newlines)
-                found[start] = last
-                at = lower.find(word, last)
+        for word in _WORDS:
+            _find_lines(word, region, lower, 0, only_newlines, found)
+        table = 0 if self._context.columns else lower.find(_TABLE_HEADER) if found else -1
+        if table >= 0:
+            for word in _TABLE_WORDS:
+                _find_lines(word, region, lower, table, only_newlines, found)
         last = 0
         match = _PAIR.search(region)
         while match is not None:
@@ -250,6 +250,16 @@ class _Budget:
 
     def is_left(self) -> bool:
         return self._share is None or self._saved_s > self._clock() - self._started
+
+
+def _find_lines(word: bytes, region: bytes, lower: bytes, low: int, only_newlines: bool, found: Dict[int, int]) -> None:
+    """Add every line with this word, from the line at `low` on."""
+    last = 1 + max(region.rfind(end, 0, low) for end in (b"\n", b"\r", b"\b")) if low else 0
+    at = lower.find(word, low)
+    while at >= 0:
+        start, last = _bounds(region, at, last, only_newlines)
+        found[start] = last
+        at = lower.find(word, last)
 
 
 def _bounds(region: bytes, at: int, low: int, only_newlines: bool) -> Tuple[int, int]:

@@ -92,7 +92,7 @@ class Parcel:
             sent = blobs.send_file(shot.path)
         except Changed:
             if is_strict:
-                raise
+                raise Changed("%s was rewritten while it was being committed" % seen.path) from None
             shot = copy_shot(shot)
             sent = blobs.send_file(shot.path)
         keeps = shot.is_settled and sent.size_bytes == seen.size

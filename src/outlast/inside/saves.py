@@ -33,11 +33,20 @@ class Saves:
         self._single = False  # each save so far was one file
 
     def learn(self, changed: Sequence[SeenFile]) -> None:
-        """These files were committed as one save."""
+        """These files are one save, or several whole saves of the known form."""
         files = in_order(changed)
+        if not files:
+            return
+        if self._last is not None and len(self._last) > 1 and self._is_repeated(files):
+            files = files[-len(self._last) :]
         self._single = len(files) == 1 or (self._single and self._is_series(files))
         self._last = tuple(file.path for file in files)
         self._ordered = _is_strict(files)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was learned yet."""
+        return self._last is None
 
     def is_single(self, changed: Sequence[SeenFile], base: Dict[str, SeenFile], present: Iterable[str]) -> bool:
         """Each changed file is a save of its own: as the last one was, or as the files beside it show."""
@@ -63,14 +72,12 @@ class Saves:
         times_s = [noticed_s.get(file.path, 0.0) for file in files]
         if times_s != sorted(times_s):
             return False
-        if len(files) != len(self._last) or len(files) < 2:
-            return False
         paths = [file.path for file in files]
-        if paths == list(self._last):
-            return True
-        # Numbered names: all new, and the same families in the same order.
-        fresh = not set(paths) & set(self._last)
-        return fresh and [family(path) for path in paths] == [family(path) for path in self._last]
+        if len(self._last) < 2 or paths == list(self._last):
+            return len(self._last) > 1
+        # Shards of one family change places among themselves; only new ones are surely another save.
+        distinct = len({family(path) for path in self._last}) == len(self._last)
+        return self._is_repeated(files) and (distinct or not set(paths) & set(self._last))
 
     def lacks(self, changed: Sequence[SeenFile]) -> str:
         """A file that the last save wrote and this one has not written yet, or nothing."""
@@ -83,12 +90,21 @@ class Saves:
             now[family(path)] -= 1
         return ""
 
+    def _is_repeated(self, files: Sequence[SeenFile]) -> bool:
+        """Numbered names: the families of the last save in the same order, perhaps several times.
+
+        Once only where a family occurs twice in a save: a third of three shards looks like a whole save of one.
+        """
+        last = [family(path) for path in self._last or ()]
+        times = len(files) // len(last) if len(set(last)) == len(last) else 1
+        return [family(file.path) for file in files] == last * times
+
     def _is_series(self, files: Sequence[SeenFile]) -> bool:
         """Whether all files are of the last save's family and differ from it in one and the same number."""
         if not self._last:
             return False
         last = self._last[-1]
-        return all(file.path == last or _differs_once(file.path, last) for file in files)
+        return all(file.path == last or differs_once(file.path, last) for file in files)
 
 
 def _is_strict(files: Sequence[SeenFile]) -> bool:
@@ -100,11 +116,11 @@ def _differing(path: str, other: str) -> List[Tuple[int, int]]:
     return [(int(mine), int(theirs)) for mine, theirs in pairs if int(mine) != int(theirs)]
 
 
-def _differs_once(path: str, other: str) -> bool:
+def differs_once(path: str, other: str) -> bool:
     """One number differs: `step-100/shard-0` and `step-50/shard-1` are parts of saves, not saves."""
     return family(path) == family(other) and len(_differing(path, other)) == 1
 
 
 def _follows(path: str, older: str) -> bool:
     """`epoch_7.pt` follows `epoch_6.pt`: the same name with one number grown."""
-    return _differs_once(path, older) and all(mine > theirs for mine, theirs in _differing(path, older))
+    return differs_once(path, older) and all(mine > theirs for mine, theirs in _differing(path, older))

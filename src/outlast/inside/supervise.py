@@ -89,6 +89,9 @@ class Supervisor:
         if message.get("boundary"):
             self._stint.deadline.answers = True
             self._stint.deadline.boundary(now_s)
+        elif message.get("epochs") is not None:
+            # The loop begins: what came before it, imports and data, is not part of an epoch.
+            self._stint.deadline.loop_started(now_s)
         self._started_speaking()
         self._stint.nudge()
 
@@ -151,8 +154,7 @@ class Supervisor:
             stint.sample = dict
         child.finish_output()
         self._read(b"", finish=True)
-        if stint.phase == "starting":
-            stint.enter("running")
+        self._started_speaking()
         if self._is_fenced():
             raise Fenced
         self._close(exit_code)
@@ -224,8 +226,9 @@ class Supervisor:
             return
         self._asked, self._asked_why, self._asked_at_s = why, sentence, now_s
         self._flag.raise_(why)
-        if self._stint.phase != "handing-over":
-            self._stint.enter("handing-over")
+        # Shown as handing over, but counted as running: a script that leaves at a boundary still trains until then.
+        self._stint.phase = "handing-over"
+        self._stint.nudge()
         self._stint.say("asking the script to leave: %s" % sentence)
 
     def _press(self, child: Child, now_s: float) -> None:

@@ -13,6 +13,7 @@ from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tu
 from .formats import Verdict, check_file
 from .looking import Key, Look, is_stream, key_of, look, may_be_stream
 from .procfiles import Inode, Writer, find_writers
+from .rounds import Rounds
 from .saves import Saves, in_order
 from .seen import SeenFile, see
 
@@ -60,6 +61,7 @@ class Watcher:
         self._now = look(self._root, self._place)
         self._base: Dict[str, SeenFile] = dict(self._now.files)
         self._saves = Saves()
+        self._rounds = Rounds(self._settle_s)
         self._trail: List[Tuple[Candidate, Dict[str, SeenFile]]] = []
         self._offered: Optional[Candidate] = None
         self._not_before_s = self._next_look_s = float("-inf")
@@ -167,6 +169,7 @@ class Watcher:
             self._next_look_s = now + _LOOK_SHARE * (time.perf_counter() - began)
         moved = self._moved_paths(before)
         self._moved = bool(moved)
+        self._rounds.note(in_order(self._now.files[path] for path in moved if path in self._now.files), now)
         self._exchanged = {path for path in moved if self._is_exchange(before, path)}
         if not moved and before.passing == self._now.passing:
             return
@@ -232,6 +235,8 @@ class Watcher:
             return self._find_problem(changed)
         if self._saves_repeat(changed):
             return ""
+        if self._saves.is_empty:
+            self._saves.learn(self._rounds.find())
         self._find_streams(changed, now)
         missing = self._saves.lacks(changed)
         return "%s of the last save is not written again yet" % missing if missing else (

@@ -25,6 +25,8 @@ log = logging.getLogger("outlast.keeper")
 
 #: Decisions that follow each other in one look: end → order → submit → queued is the longest way.
 _STEPS = 6
+#: Checkpoints of a run whose ledger is read anew at every hand-over; about 0.3 ms for each.
+_SHORT_HISTORY = 200
 #: How often to look, by what the newest stint is doing.
 LEAVING_S, STARTING_S, RUNNING_S, QUIET_S = 0.1, 0.2, 1.0, 5.0
 _WORTH_A_LOOK = (EndReason.SCRIPT_ERROR, EndReason.SETUP_ERROR)
@@ -181,7 +183,8 @@ class KeptRun:
     def _outcome(self, decision: relay.Decision, jobs: Mapping[str, Job]) -> Look:
         last = self.folder.last
         job = jobs.get(job_name(self.folder.run, last), Job(JobState.ABSENT))
-        view = short_view(self.folder, decision, detail=job.detail, useful_fraction=self._useful_fraction())
+        fraction = self._useful_fraction(decision.state.is_final)
+        view = short_view(self.folder, decision, detail=job.detail, useful_fraction=fraction)
         quiet = len(self._settled) >= last and not decision.actions
         self._clean_work()
         return Look(view, decision.state.is_final and quiet, self._delay_s(decision, job))
@@ -215,8 +218,8 @@ class KeptRun:
             except (OSError, OutlastError) as error:
                 log.warning("%s: old work folders stay: %s", self.folder.run, error)
 
-    def _useful_fraction(self) -> float | None:
-        """Computed once per ended stint: it reads every end and manifest of the run."""
-        if self._useful[0] != len(self.folder.ends):
+    def _useful_fraction(self, final: bool) -> float | None:
+        """Computed once per ended stint, from every end and manifest; a long history only when the run is over."""
+        if self._useful[0] != len(self.folder.ends) and (final or len(self.folder.checkpoints) <= _SHORT_HISTORY):
             self._useful = (len(self.folder.ends), useful_fraction(self.folder))
         return self._useful[1]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _IMPORTS_OUTLAST = re.compile(r"^\s*(?:import|from)\s+outlast\b", re.MULTILINE)
 _SECRET = re.compile(r"token|secret|passw|credential|(?:api|access|private)[_-]?key", re.IGNORECASE)
 _MANY_MODULES = 100
+_MODULE_CHARACTERS = 1 << 20  # the script may be a program of any size
 
 
 def find_notices(resolved: Resolved, said: Sayings, found: Sequence[FoundInput]) -> tuple[str, ...]:
@@ -50,8 +51,9 @@ def _imports_outlast(script: Path) -> bool:
     """Whether the script, or a module beside it, uses outlast itself."""
     for path in (script, *sorted(script.parent.glob("*.py"))[:_MANY_MODULES]):
         try:
-            if _IMPORTS_OUTLAST.search(path.read_text(encoding="utf-8", errors="replace")):
-                return True
+            with path.open(encoding="utf-8", errors="replace") as file:
+                if _IMPORTS_OUTLAST.search(file.read(_MODULE_CHARACTERS)):
+                    return True
         except OSError:
             continue
     return False

@@ -299,10 +299,8 @@ class _Resolving:
         names = [name.strip() for name in said.value.split(",")]
         for name in names:
             if name not in known():
-                raise SpecError(
-                    f"unknown platform {name!r} ({said.where}){guess(name, known())}",
-                    hint=f"installed: {', '.join(known())}",
-                )
+                near = guess(name, known()) or ";"
+                raise SpecError(f"unknown platform {name!r} ({said.where}){near} installed: {', '.join(known())}")
         if len(set(names)) < len(names):
             raise said.wrong("names a platform twice", hint="name each once, in the order to try them")
         self.values["platforms"] = tuple(names)
@@ -310,5 +308,5 @@ class _Resolving:
     def _sandbox(self) -> None:
         said = self.said.get("sandbox") or Said(self.settings.sandbox, "setting sandbox")
         if said.value not in ("auto", "on", "off"):
-            raise said.wrong(f"not a choice{guess(said.value, ('auto', 'on', 'off'))}", hint="write auto, on or off")
+            raise said.wrong("not a choice", hint="write auto, on or off")
         self.values["sandbox"] = said.value

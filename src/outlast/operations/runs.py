@@ -7,6 +7,7 @@ import dataclasses
 import shutil
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from outlast.errors import NotFoundError, OutlastError, SpecError, UsageError
 from outlast.inside import layout
@@ -15,7 +16,7 @@ from outlast.keeper.home import Home
 from outlast.keeper.inbox import drop_marker
 from outlast.keeper.observe import RunFolder
 from outlast.keeper.secrets import SecretsFile
-from outlast.keeper.view import decide_from_folder, full_view, short_view, stint_views, view_from_json
+from outlast.keeper.view import decide_from_folder, full_view, short_view, stint_views, useful_fraction, view_from_json
 from outlast.keeper.wake import ensure_keeper, keeper_is_there
 from outlast.model.quantities import format_duration, parse_duration
 from outlast.model.states import RunState
@@ -24,6 +25,9 @@ from outlast.operations.faults import spoken
 from outlast.operations.locate import Located, find_row, locate, open_index
 from outlast.settings import Settings
 
+if TYPE_CHECKING:
+    from outlast.keeper.index import RunRow
+
 #: How often a watched run folder is read.
 WATCH_S = 0.2
 #: A run that shows no running stint for so long: ask the index what the keeper says about it.
@@ -31,7 +35,10 @@ _ASK_KEEPER_S = 2.0
 
 
 def list_runs(settings: Settings) -> list[RunView]:
-    """Every run of this home, newest first; a run is there as soon as its submit has returned."""
+    """Every run of this home, newest first; a run is there as soon as its submit has returned.
+
+    Open runs are read from their folders: the index may be a second behind, and the next command may rely on it.
+    """
     home = Home(settings.home)
     index = open_index(home)
     try:
@@ -40,7 +47,7 @@ def list_runs(settings: Settings) -> list[RunView]:
         index.close()
     if any(row.open for row in rows) and not keeper_is_there(home):
         ensure_keeper(home)
-    return [view_from_json(row.view) for row in reversed(rows)]
+    return [_fresh_view(settings, row) if row.open else view_from_json(row.view) for row in reversed(rows)]
 
 
 def show_run(settings: Settings, ref: str) -> RunView:
@@ -192,6 +199,25 @@ def _state(folder: RunFolder, settings: Settings) -> RunState:
 
 def _view(folder: RunFolder, settings: Settings) -> RunView:
     return short_view(folder, decide_from_folder(folder, settings))
+
+
+def _fresh_view(settings: Settings, row: RunRow) -> RunView:
+    """A run's short view as of now; what the keeper wrote last when the folder cannot be read."""
+    from outlast.store.registry import open_store
+
+    known = view_from_json(row.view)
+    try:
+        folder = Located(row.id, row.store, open_store(row.store)).folder()
+    except OutlastError:
+        return known
+    view = _view(folder, settings)
+    if view.state.is_final:
+        return dataclasses.replace(view, useful_fraction=useful_fraction(folder))
+    view = dataclasses.replace(view, useful_fraction=known.useful_fraction)
+    if known.stints != view.stints:
+        return view
+    message = known.message if known.message.startswith(view.message) else view.message
+    return dataclasses.replace(view, message=message, notice=known.notice or view.notice)
 
 
 def _kept_view(settings: Settings, run: str) -> RunView | None:

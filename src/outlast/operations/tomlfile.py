@@ -150,7 +150,7 @@ def _unknown_table(path: Path, table: str) -> str:
     homes = [key.table for key in KEYS if key.name == table]
     if homes:
         return f"{path.name}: key {table!r} stands outside its table; move it under [{homes[0]}]"
-    return f"{path.name}: unknown table [{table}]{guess(table, _TABLES)}; known: {', '.join(_TABLES)}"
+    return f"{path.name}: unknown table [{table}]{guess(table, _TABLES) or ';'} known: {', '.join(_TABLES)}"
 
 
 def _checked(path: Path, table: str, name: str, value: Any) -> Any:
@@ -212,7 +212,9 @@ def _input(path: Path, name: str, value: Any) -> TomlInput:
         raise SpecError(f'{where} = {_short(value)} must be a path, or a table like {{ source = "/data/mnist" }}')
     for key in value:
         if key not in _DATA_KEYS:
-            raise SpecError(f"{where}: unknown key {key!r}{guess(key, _DATA_KEYS)}; known: {', '.join(_DATA_KEYS)}")
+            raise SpecError(
+                f"{where}: unknown key {key!r}{guess(key, _DATA_KEYS) or ';'} known: {', '.join(_DATA_KEYS)}"
+            )
     source, target, writable = value.get("source"), value.get("path"), value.get("writable", False)
     if not isinstance(source, str):
         raise SpecError(f'{where} needs a source, like {{ source = "/data/mnist" }}')

@@ -10,10 +10,13 @@ import abc
 import enum
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from outlast.inside.records import Order
-from outlast.model.spec import RunSpec
-from outlast.settings import Settings
+
+if TYPE_CHECKING:  # pydantic costs a tenth of a second, which listing runs need not pay
+    from outlast.model.spec import RunSpec
+    from outlast.settings import Settings
 
 
 class JobState(enum.StrEnum):

@@ -41,26 +41,31 @@ class SegmentTail:
         self._run = run
         self._key_of = key_of
         self._next = {1: 1}  # stint -> number of its next segment; the newest two are watched
+        self._found: list[tuple[int, bytes]] = []  # read, but not delivered: the store failed in the middle
 
     def poll(self) -> list[tuple[int, bytes]]:
-        """Every segment that appeared since the last call, as (stint, bytes)."""
-        found: list[tuple[int, bytes]] = []
+        """Every segment that appeared since the last call, as (stint, bytes). A call that fails loses none."""
+        self._look()
+        found, self._found = self._found, []
+        return found
+
+    def _look(self) -> None:
         while True:
             newest = max(self._next)
             # Asked first: whatever the predecessors wrote before the next order is then read below.
             has_next = self._store.head(layout.order_key(self._run, newest + 1)) is not None
             for stint in sorted(self._next):
-                found += self._drain(stint)
+                self._drain(stint)
             if not has_next:
-                return found
+                return
             self._next[newest + 1] = 1
             self._next.pop(newest - 1, None)
 
-    def _drain(self, stint: int) -> Iterator[tuple[int, bytes]]:
+    def _drain(self, stint: int) -> None:
         while True:
             try:
                 data = self._store.get(self._key_of(self._run, stint, self._next[stint]))
             except NotFound:
                 return
             self._next[stint] += 1
-            yield stint, data
+            self._found.append((stint, data))

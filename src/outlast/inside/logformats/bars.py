@@ -13,8 +13,10 @@ _TQDM = re.compile(
     r"^(?P<desc>.*?):?\s*(?P<percent>\d{1,3})%\|[^|]*\|\s*(?P<n>\d+)/(?P<total>\d+)\s*"
     r"\[(?P<clock>[^,\]]*)(?:,\s*(?P<rate>[^,\]]*))?(?:,\s*(?P<postfix>[^\]]*))?(?P<after>.*)$"
 )
+#: A bar and a time, or ` - 3s` without a bar; a date and a time of day is neither.
 _KERAS = re.compile(
-    r"^\s*(?P<step>\d+)/(?P<steps>\d+)\s+(?:[━╸╺ ]*|\[[=>.]*\]\s*)(?:- )?(?:ETA: )?\d.*?(?P<values> - .*)$"
+    r"^\s*(?P<step>\d+)/(?P<steps>\d+)\s+(?:(?:[━╸╺]+|\[[=>.]*\])\s*(?:- )?(?:ETA: )?[\d:]+s?|- \d+m?s)\b"
+    r".*?(?P<values> - .*)$"
 )
 _KERAS_HEADER = re.compile(r"^\s*Epoch\s+(?P<epoch>\d+)/(?P<epochs>\d+)\s*$")
 _PADDLE = re.compile(r"^\s*step\s+(?P<step>\d+)/(?P<steps>\d+)\s+(?:\[[=>.]*\]\s*)?(?P<values>- .*)$")

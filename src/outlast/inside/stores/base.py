@@ -43,8 +43,8 @@ class Writer(abc.ABC):
     """An unfinished object that takes its bytes first and its key last."""
 
     @abc.abstractmethod
-    def write(self, data: bytes) -> None:
-        """Add bytes at the end."""
+    def write(self, data: Union[bytes, memoryview]) -> None:
+        """Add bytes at the end. They are not kept: the caller may use the memory again."""
 
     @abc.abstractmethod
     def commit(self, key: str, replace: bool = False) -> bool:
@@ -115,7 +115,10 @@ class Store(abc.ABC):
         return True
 
     def read_into(self, key: str, target: BinaryIO) -> int:
-        """Copy a key's bytes into a file in pieces, and return how many there were."""
+        """Copy a key's bytes into a file in pieces, and return how many there were.
+
+        The target is given bytes or a memoryview that is used again: it must not keep them.
+        """
         total = 0
         while True:
             piece = self.get_range(key, total, CHUNK_BYTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import time
@@ -12,13 +13,12 @@ from typing import BinaryIO, Iterator, List, Optional, Tuple
 
 from ..errors import NotFound, RequestError
 from ..faults import explain
-from .base import Data, Entry, Store, Streams, check_key, check_prefix
+from .base import CHUNK_BYTES, Data, Entry, Store, Streams, check_key, check_prefix
 from .file_writer import LOCK_NAME, FileWriter
 
 #: Unfinished writes, inside the root so that renaming never crosses a file system. Never listed.
 TEMP_FOLDER = ".tmp"
 STALE_AFTER_S = 86400.0
-PIECE_BYTES = 4 << 20
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
@@ -58,13 +58,14 @@ class FileStore(Store, Streams):
 
     def read_into(self, key: str, target: BinaryIO) -> int:
         total = 0
+        buffer = memoryview(bytearray(CHUNK_BYTES))
         with self._open(key) as source:
             while True:
-                piece = source.read(PIECE_BYTES)
-                if not piece:
+                count = source.readinto(buffer) or 0
+                if not count:
                     return total
-                target.write(piece)
-                total += len(piece)
+                target.write(buffer[:count])
+                total += count
 
     def head(self, key: str) -> Optional[Entry]:
         path = self.path(key)
@@ -129,7 +130,7 @@ class FileStore(Store, Streams):
                 writer.write(data)
                 return writer
             while True:
-                piece = data.read(PIECE_BYTES)
+                piece = data.read(CHUNK_BYTES)
                 if not piece:
                     return writer
                 writer.write(piece)
@@ -138,7 +139,7 @@ class FileStore(Store, Streams):
             raise
 
     @contextlib.contextmanager
-    def _open(self, key: str) -> Iterator[BinaryIO]:
+    def _open(self, key: str) -> Iterator[io.FileIO]:
         path = self.path(key)
         try:
             with open(path, "rb", buffering=0) as source:

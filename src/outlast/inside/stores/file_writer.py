@@ -6,7 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
-from typing import Callable, Optional
+from typing import Callable, Optional, Union
 
 from ..errors import RequestError
 from ..faults import explain
@@ -34,7 +34,7 @@ class FileWriter(Writer):
         except OSError as error:
             raise explain(error, self._path) from None
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Union[bytes, memoryview]) -> None:
         view = memoryview(data)
         try:
             while view:
