@@ -560,6 +560,15 @@ def test_the_manual_form_saves_and_leaves(runner):
     assert runner.names().count("listening") == 1
 
 
+def test_under_torchrun_an_acknowledged_leave_is_no_crash(runner):
+    runner.flag.raise_("deadline")
+    code, _, err = runner.run(COUNTING, TORCHELASTIC_RUN_ID="1")
+    assert (code, err) == (0, "")
+    assert runner.names()[-1] == "ack"
+    code, _, _ = runner.run("outlast.leave()", TORCHELASTIC_RUN_ID="1", OUTLAST_SOCKET="/nowhere")
+    assert code == 85
+
+
 def test_sigterm_counts_as_the_flag_when_the_script_has_no_handler(runner):
     process = runner.start("""
         outlast.should_stop()

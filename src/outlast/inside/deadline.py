@@ -122,8 +122,10 @@ class Deadline:
             return Advice(FLAG, "the limit is near")
         if self._boundary_s is not None:
             epoch_s = self._epoch.expect()
-            next_s = max(now_s, self._boundary_s + epoch_s)
-            if next_s + epoch_s > latest_s:
+            # Meant for the boundary ahead: raised right after one, while the script still saves there, the flag
+            # would make it leave an epoch too early.
+            halfway = now_s >= self._boundary_s + epoch_s / 2
+            if halfway and self._boundary_s + 2 * epoch_s > latest_s:
                 return Advice(FLAG, "one more epoch of %.1f s would not end in time" % epoch_s)
         return Advice(GO)
 

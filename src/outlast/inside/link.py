@@ -150,11 +150,17 @@ class Link:
         self._line.send({"op": "passed", "boundary": boundary})
 
     def leave(self) -> NoReturn:
-        """Say that everything is saved, and end this process with the exit code that means "start me again"."""
+        """Say that everything is saved, and end this process with the exit code that means "start me again".
+
+        Under torchrun the code is 0 once the runner has heard it: torchrun takes any other for a crash, ends the
+        other ranks and fills the log with it.
+        """
+        is_heard = True
         if self.is_leader():
             self._reporter.flush()
-            self._line.request({"op": "ack"}, _ANSWER_LIMIT_S)
-        raise SystemExit(COME_BACK)
+            reply = self._line.request({"op": "ack"}, _ANSWER_LIMIT_S)
+            is_heard = reply is not None and reply.get("ok") is True
+        raise SystemExit(0 if is_heard and "TORCHELASTIC_RUN_ID" in os.environ else COME_BACK)
 
     def say(self, sentence: str, once: str = "") -> None:
         """One sentence for the user, once however often it applies (`once` names sentences that only vary)."""

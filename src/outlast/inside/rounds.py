@@ -65,7 +65,7 @@ class Rounds:
         span_ns = events[-2].file.mtime_ns - events[0].file.mtime_ns
         pause_ns = events[-1].file.mtime_ns - events[-2].file.mtime_ns
         longest_gap_ns = max(event.gap_ns for event in events)
-        return 2 * span_ns <= pause_ns 
+        return 2 * span_ns <= pause_ns and 2 * longest_gap_ns <= span_ns + pause_ns
 
     def _is_series(self) -> bool:
         """Numbered files one after the other for so long that they are not the parts of one save."""
