@@ -125,10 +125,8 @@ def _run_steps(environ: dict[str, str], script: Path, epochs: int, *options: str
 def commits() -> list[Result]:
     """1 GiB checkpoints: how much slower the training computes, and how fast bytes get into the store."""
     rounds, work = 6, 12_000_000
-    with home() as (folder, environ):
-        script = _project(folder, "saver.py")
-        quiet_s = _saver(environ, script, 0, rounds, work)
-        busy_s = _saver(environ, script, 1024, rounds, work)
+    quiet_s = _saver(0, rounds, work)
+    busy_s = _saver(1024, rounds, work)
     slowed = busy_s / quiet_s - 1
     results = [
         Result(
@@ -140,12 +138,12 @@ def commits() -> list[Result]:
     return results + _bandwidth()
 
 
-def _saver(environ: dict[str, str], script: Path, megabytes: int, rounds: int, work: int) -> float:
-    run = outlast(environ, "run", script, "--detach", "--", megabytes, rounds, work).stdout.split()[0]
-    outlast(environ, "logs", "-f", run)
-    log = outlast(environ, "logs", run).stdout
-    outlast(environ, "rm", run, "--yes")
-    outlast(environ, "gc", "--yes", "--grace", "0s")
+def _saver(megabytes: int, rounds: int, work: int) -> float:
+    with home() as (folder, environ):
+        script = _project(folder, "saver.py")
+        run = outlast(environ, "run", script, "--detach", "--", megabytes, rounds, work).stdout.split()[0]
+        outlast(environ, "logs", "-f", run)
+        log = outlast(environ, "logs", run).stdout
     found = re.search(r"computing took (\S+)", log)
     assert found, log
     return float(found.group(1))

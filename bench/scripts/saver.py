@@ -9,16 +9,18 @@ import outlast
 
 MEGABYTES, ROUNDS, WORK = (int(text) for text in sys.argv[1:4])
 piece = os.urandom(1 << 20)
+saves = 0
 
 
 def save(folder):
     with open(os.path.join(folder, "weights.bin"), "wb") as file:
         for number in range(MEGABYTES):
-            file.write(number.to_bytes(8, "little") + piece[8:])
+            # Different in every megabyte of every round: nothing may be found in the store already.
+            file.write((saves * MEGABYTES + number).to_bytes(8, "little") + piece[8:])
 
 
 computing_s = saving_s = 0.0
-for _ in range(ROUNDS):
+for saves in range(ROUNDS):
     began = time.perf_counter()
     digest = b"0"
     for _ in range(WORK):

@@ -45,7 +45,8 @@ class Clock:
 
 
 def test_flood_of_metrics_is_sampled_and_the_newest_is_there():
-    reader = MetricReader(budget=0.3, clock=Clock(0.01))
+    clock = Clock(0.01)
+    reader = MetricReader(budget=0.3, clock=clock, cpu_clock=clock)
     pieces = chunks([b"epoch: 1 step: %d, loss is 0.5\n" % i for i in range(100_000)])
     points = [point for at, piece in enumerate(pieces) for point in reader.feed(piece, float(at))]
     assert 0 < len(points) < 50_000
@@ -56,7 +57,8 @@ def test_flood_of_metrics_is_sampled_and_the_newest_is_there():
 
 
 def test_epoch_is_known_even_when_its_line_was_in_the_flood():
-    reader = MetricReader(budget=0.01, clock=Clock(1.0))
+    clock = Clock(1.0)
+    reader = MetricReader(budget=0.01, clock=clock, cpu_clock=clock)
     reader.feed(b"Epoch 1/5\n" + b"step 1: loss 0.5\n" * 500, 0.0)
     reader.feed(b"Epoch 4/5\n" + b"step 9: loss 0.25\n" * 5000, 1.0)
     points = reader.finish(2.0)

@@ -208,6 +208,19 @@ def test_killing_the_runner_ends_the_script_too(tmp_path):
     eventually(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2])
 
 
+def test_every_committed_epoch_has_its_metrics_even_after_kill_9(tmp_path):
+    bench = StintBench(tmp_path, ANSWERING.format(epochs=1000, seconds=0.02), checkpoint=".outlast/c")
+    runner = bench.start()
+    eventually(lambda: len(bench.checkpoints()) >= 5)
+    runner.kill()
+    runner.communicate()
+    from outlast.inside.checkpoints import Checkpoints
+
+    committed = Checkpoints(bench.store, bench.run).read(bench.checkpoints()[-1]).progress["epoch"]
+    tracked = {line["epoch"] for line in bench.metrics() if "loss" in line["values"]}
+    assert tracked >= set(range(1, int(committed) + 1))
+
+
 def test_a_limit_shorter_than_the_startup_is_named(tmp_path):
     script = COUNTER.format(epochs=1, seconds=0)
     bench = StintBench(tmp_path, script)

@@ -443,6 +443,7 @@ def run_rounds(world, names, between_s, rounds, number_them=False):
 def test_a_pair_that_rests_neither_at_first_nor_later_is_learned_from_its_rhythm(world):
     offers = run_rounds(world, ["ckpt/a.pt", "ckpt/b.json.npz"], [0.1, 0.7], 12)
     assert len(offers) >= 6
+    assert world.watcher.saving_s == pytest.approx(0.1)
     assert all(len(set(versions.values())) == 1 for versions in offers)
 
 

@@ -106,6 +106,33 @@ def test_a_value_printed_after_the_save_it_belongs_to_is_not_replayed(folder):
     assert folder.loss() == [(1, 0.9, False), (1, 0.8, False), (2, 0.7, False)]
 
 
+def test_a_value_printed_between_a_save_and_its_snapshot_is_replayed(folder):
+    folder.order(1)
+    folder.points(1, (1, 1, 0.9), (2, 2, 0.8), (2.1, 3, 0.7))
+    name = folder.checkpoint(1, 1, 2.2)  # of epoch 2, noticed a little later
+    folder.order(2, name)
+    folder.points(2, (1, 3, 0.7), (2, 4, 0.6))
+    assert folder.loss() == [(1, 0.9, False), (1, 0.8, False), (1, 0.7, True), (2, 0.7, False), (2, 0.6, False)]
+
+
+def test_numbers_that_begin_anew_in_each_stint_leave_the_decision_to_the_time(folder):
+    folder.order(1)
+    folder.points(1, (1, 1, 0.9), (2, 2, 0.8), (3, 3, 0.7))
+    name = folder.checkpoint(1, 1, 2.5)
+    folder.order(2, name)
+    folder.points(2, (1, 1, 0.71))
+    assert [replayed for _, _, replayed in folder.loss()] == [False, False, True, False]
+
+
+def test_numbers_that_repeat_within_a_stint_leave_the_decision_to_the_time(folder):
+    folder.order(1)
+    folder.points(1, (1, 1, 0.9), (2, 2, 0.8), (3, 1, 0.7), (4, 2, 0.6))
+    name = folder.checkpoint(1, 1, 3.5)
+    folder.order(2, name)
+    folder.points(2, (1, 2, 0.61))
+    assert [replayed for _, _, replayed in folder.loss()] == [False, False, False, True, False]
+
+
 def test_broken_lines_and_strangers_are_left_out(folder):
     folder.order(1)
     good = metric_line(Point(1.0, None, 7, {"loss": math.nan, "a": math.inf, "b": -math.inf, "samples": "ab"}), "track")

@@ -58,8 +58,9 @@ class MetricReader:
     """Reads metrics from chunks of output, however the chunks are cut.
 
     `epoch`, `epochs`, `step` and `steps` hold what is known about progress so far. `budget` is the share of wall time
-    that reading may take (None: no limit); `patterns` are regular expressions with named groups: `epoch`, `epochs`,
-    `step` and `steps` are progress, `name` with `value` a metric, any other group a metric of that name.
+    that reading may spend on the processor (None: no limit). `patterns` are regular expressions with named groups:
+    `epoch`, `epochs`, `step` and `steps` are progress, `name` with `value` a metric, any other group a metric of that
+    name.
     Memory stays below a few hundred KiB. Not for use from several threads at once.
     """
 
@@ -69,6 +70,7 @@ class MetricReader:
         budget: Optional[float] = 0.3,
         patterns: Sequence[str] = (),
         clock: Callable[[], float] = time.perf_counter,
+        cpu_clock: Callable[[], float] = time.thread_time,
     ) -> None:
         self.epoch: Optional[float] = None
         self.epochs: Optional[float] = None
@@ -82,7 +84,7 @@ class MetricReader:
         self._updated_at_s = float("-inf")
         self._last_update: Optional[Tuple[Optional[float], Optional[int], Dict[str, float]]] = None
         self._sampled: List[Tuple[bytes, bool, float]] = []  # newest lines of a flood: line, is update, at_s
-        self._budget = _Budget(budget, clock)
+        self._budget = _Budget(budget, clock, cpu_clock)
 
     def feed(self, chunk: bytes, at_s: float) -> List[Point]:
         """Points found in this chunk. Call it with `b""` now and then while the output is quiet."""
@@ -230,26 +232,31 @@ class MetricReader:
 
 
 class _Budget:
-    """A share of wall time, with some of it saved up for bursts."""
+    """A share of wall time that may be spent on the processor, with some of it saved up for bursts.
 
-    def __init__(self, share: Optional[float], clock: Callable[[], float]) -> None:
+    Processor time, because on a machine that is busy with the training itself waiting for a turn is no spending.
+    """
+
+    def __init__(self, share: Optional[float], clock: Callable[[], float], cpu_clock: Callable[[], float]) -> None:
         self._share = share
         self._clock = clock
+        self._cpu_clock = cpu_clock
         self._saved_s = BURST_S
         self._since: Optional[float] = None
-        self._started = 0.0
+        self._cpu_since = 0.0
 
     def start(self) -> None:
-        self._started = self._clock()
+        now = self._clock()
         if self._share is not None and self._since is not None:
-            self._saved_s = min(BURST_S, self._saved_s + (self._started - self._since) * self._share)
-        self._since = self._started
+            self._saved_s = min(BURST_S, self._saved_s + (now - self._since) * self._share)
+        self._since = now
+        self._cpu_since = self._cpu_clock()
 
     def stop(self) -> None:
-        self._saved_s -= self._clock() - self._started
+        self._saved_s -= self._cpu_clock() - self._cpu_since
 
     def is_left(self) -> bool:
-        return self._share is None or self._saved_s > self._clock() - self._started
+        return self._share is None or self._saved_s > self._cpu_clock() - self._cpu_since
 
 
 def _find_lines(word: bytes, region: bytes, lower: bytes, low: int, only_newlines: bool, found: Dict[int, int]) -> None:

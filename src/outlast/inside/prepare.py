@@ -12,7 +12,6 @@ from . import environment, sandbox, staging
 from .blobs import Blobs
 from .checkpoints import Checkpoints, Restored
 from .errors import PlaceError
-from .layout import checkpoint_order
 from .place import without_secrets
 from .processes import thread_environment
 from .stint import Stint
@@ -101,9 +100,7 @@ def _restore(stint: Stint) -> Restored:
     if stint.order.resume_from is None:
         return Restored(None, None, [], 0)
     checkpoints = Checkpoints(stint.store, stint.run)
-    wanted = checkpoint_order(stint.order.resume_from)
-    candidates = [name for name in reversed(checkpoints.ids()) if checkpoint_order(name) <= wanted]
-    restored = checkpoints.restore(candidates, stint.code_dir)
+    restored = checkpoints.restore(list(checkpoints.line(stint.order.resume_from)), stint.code_dir)
     for name, why in restored.skipped:
         stint.say("checkpoint %s is damaged (%s); trying the one before" % (name, why))
     if restored.checkpoint is None:

@@ -8,10 +8,9 @@ import resource
 import signal
 import sys
 import time
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set
 
 _PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 
 # Loaded at import: between fork and exec only calls that take no lock are safe, and loading a library takes one.
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -119,13 +118,13 @@ def _descendants_among(processes: Dict[int, Stat], roots: Set[int]) -> List[int]
     return found
 
 
-def kill_tree(pid: int, also: Iterable[int] = (), wait_s: float = 5.0) -> List[int]:
+def kill_tree(pid: int, wait_s: float = 5.0) -> List[int]:
     """End a process, its descendants, and all of its process group and session; return what still lives.
 
-    Everything is stopped before anything is killed, so that nobody can fork on while the tree is being read. A
-    caller may name further processes with `also`. The calling process itself is never touched.
+    Everything is stopped before anything is killed, so that nobody can fork on while the tree is being read. The
+    calling process itself is never touched.
     """
-    return kill_trees({pid} | set(also), wait_s)
+    return kill_trees({pid}, wait_s)
 
 
 def kill_trees(roots: Set[int], wait_s: float = 5.0) -> List[int]:
@@ -227,11 +226,6 @@ def die_with_parent(parent: Optional[int] = None) -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if parent is not None and os.getppid() != parent:
         os._exit(1)
-
-
-def become_subreaper() -> None:
-    """Let orphans of this process's tree become its own children, so that `descendants` still finds them."""
-    _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def set_limits(cpu_list: Sequence[int], memory_bytes: Optional[int]) -> None:

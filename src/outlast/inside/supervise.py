@@ -54,8 +54,9 @@ class Supervisor:
             stint.code_dir,
             stint.folder("scratch"),
             restored.checkpoint,
-            self._is_fenced,
+            self._must_not_commit,
             self._on_commit,
+            restored.known,
         )
         self._tickets: Dict[int, Candidate] = {}
         self._asked = ""
@@ -342,6 +343,11 @@ class Supervisor:
 
     def _pids(self) -> List[int]:
         return self._child.pids() if self._child is not None else []
+
+    def _must_not_commit(self) -> bool:
+        """Asked right before a manifest is put. What was measured up to it goes first: a curve shall have no hole."""
+        self._stint.shipper.flush(2.0)
+        return self._is_fenced()
 
     def _is_fenced(self) -> bool:
         self._pulse.look()

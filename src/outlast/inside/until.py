@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import Callable, Dict, List, Mapping, NamedTuple, Sequence
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 _OPERATORS: Dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -53,6 +53,13 @@ class Until:
     def names(self) -> List[str]:
         """Every name that the condition mentions, once, in its order."""
         return list(dict.fromkeys(comparison.name for way in self._ways for comparison in way))
+
+    def bound(self, name: str) -> Optional[float]:
+        """The value that `name` must reach for the condition to hold, when it says so; for forecasts."""
+        if len(self._ways) != 1:
+            return None
+        found = [each.number for each in self._ways[0] if each.name == name and each.sign in (">=", ">", "==")]
+        return max(found) if found else None
 
     def __str__(self) -> str:
         return self.text

@@ -65,7 +65,8 @@ class Watcher:
         self._trail: List[Tuple[Candidate, Dict[str, SeenFile]]] = []
         self._offered: Optional[Candidate] = None
         self._not_before_s = self._next_look_s = float("-inf")
-        self._last_scan_s = self._burst_s = float("-inf")
+        self._last_scan_s = float("-inf")
+        self._burst_s: Optional[float] = None  # when the save under way began
         self._first_change_s: Optional[float] = None
         self._waiting = ""
         self._moved = False
@@ -173,7 +174,8 @@ class Watcher:
         self._exchanged = {path for path in moved if self._is_exchange(before, path)}
         if not moved and before.passing == self._now.passing:
             return
-        if self.last_change_s is None or now - self.last_change_s >= self._settle_s:
+        # A save begins after a moment of quiet, or after the last one was offered.
+        if self._burst_s is None or self.last_change_s is None or now - self.last_change_s >= self._settle_s:
             self._burst_s = now
         self.last_change_s = now
         self._verdicts.clear()
@@ -317,7 +319,9 @@ class Watcher:
     # ---- offering
 
     def _offer(self, changed: List[SeenFile], now: float) -> Candidate:
-        self.saving_s = max(0.0, (now if self.last_change_s is None else self.last_change_s) - self._burst_s)
+        if self._burst_s is not None and self.last_change_s is not None:
+            self.saving_s = self.last_change_s - self._burst_s
+            self._burst_s = None
         first_s = now if self._first_change_s is None else self._first_change_s
         self._offered = Candidate(self._kept_files(), [file.path for file in changed], first_s)
         return self._offered

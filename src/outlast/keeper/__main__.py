@@ -15,7 +15,7 @@ from types import FrameType
 from outlast.errors import OutlastError
 from outlast.keeper.home import Home
 from outlast.keeper.keeper import Keeper
-from outlast.keeper.wake import take_lock
+from outlast.keeper.wake import sign_lock, take_lock
 from outlast.settings import Settings
 
 LOG_BYTES = 1_000_000
@@ -39,6 +39,7 @@ class KeeperProcess:
         """Keep until idle or told to leave. Returns 0 at once when another keeper is there."""
         lock = take_lock(self._home, patience_s=0.5)
         while lock is not None:
+            sign_lock(lock)
             keeper = Keeper(self._settings)
             try:
                 keeper.take_over_leases()

@@ -5,9 +5,11 @@ Every command that changes a run ends here, so this module imports next to nothi
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -38,6 +40,25 @@ def take_lock(home: Home, patience_s: float = 0.0) -> int | None:
             os.close(handle)
             return None
         time.sleep(0.01)
+
+
+def sign_lock(lock: int) -> None:
+    """Leave our pid in the lock file, so that `end_keeper` finds us."""
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, b"%d\n" % os.getpid(), 0)
+
+
+def end_keeper(home: Home, patience_s: float = 5.0) -> None:
+    """Tell this home's keeper to leave and wait until it has. Runs and their stints go on."""
+    deadline = time.monotonic() + patience_s
+    while keeper_is_there(home) and time.monotonic() < deadline:
+        # The pid belongs to the holder of the lock, which we have just seen held: no reused pid is hit.
+        with open(home.lock) as file:  # noqa: PTH123
+            text = file.read().strip()
+        if text:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(text), signal.SIGTERM)
+        time.sleep(0.02)
 
 
 def keeper_is_there(home: Home) -> bool:

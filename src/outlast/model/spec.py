@@ -48,16 +48,16 @@ class Input(_Model):
     path: str = Field(
         description="where the script looks: relative to its folder (`mnist`, `../data`), or an absolute path"
     )
-    writable: bool = Field(False, description="give every stint its own copy instead of a read-only view")
+    writable: bool = Field(default=False, description="give every stint its own copy instead of a read-only view")
 
 
 class Resources(_Model):
     """What one stint needs of its machine."""
 
-    cpus: int = Field(1, ge=1, description="processor cores")
-    memory_bytes: int | None = Field(None, ge=1, description="memory; none means no limit")
-    gpus: int = Field(0, ge=0, description="NVIDIA cards")
-    npus: int = Field(0, ge=0, description="Ascend cards")
+    cpus: int = Field(default=1, ge=1, description="processor cores")
+    memory_bytes: int | None = Field(default=None, ge=1, description="memory; none means no limit")
+    gpus: int = Field(default=0, ge=0, description="NVIDIA cards")
+    npus: int = Field(default=0, ge=0, description="Ascend cards")
 
 
 class CodePack(_Model):
@@ -80,19 +80,19 @@ class RunSpec(_Model):
     args: tuple[str, ...] = ()
     params: dict[str, str] = Field(default_factory=dict, description="passed to the script as --name=value")
     code: CodePack
-    code_folder: str = Field("", description="where the code was packed from, for messages only")
+    code_folder: str = Field(default="", description="where the code was packed from, for messages only")
     python: str = Field(description="interpreter of the script: an absolute path, or a name looked up on PATH")
-    requirements: str | None = Field(None, description="requirements file, relative to the code folder")
+    requirements: str | None = Field(default=None, description="requirements file, relative to the code folder")
     env: dict[str, str] = Field(default_factory=dict)
-    secrets: tuple[str, ...] = Field((), description="names only; the values stay in the home folder's secrets")
+    secrets: tuple[str, ...] = Field(default=(), description="names only; the values stay in the home folder's secrets")
     inputs: tuple[Input, ...] = ()
     checkpoint: InsidePath = DEFAULT_CHECKPOINT
     output: InsidePath | None = None
-    limit_s: float | None = Field(None, gt=0, description="time limit of one stint")
-    max_stints: int | None = Field(None, ge=1, description="none: as many as it takes")
+    limit_s: float | None = Field(default=None, gt=0, description="time limit of one stint")
+    max_stints: int | None = Field(default=None, ge=1, description="none: as many as it takes")
     until: str | None = None
-    grace_s: float = Field(10.0, ge=0)
-    script_retries: int = Field(1, ge=0, description="how often a failing script is started again after progress")
+    grace_s: float = Field(default=10.0, ge=0)
+    script_retries: int = Field(default=1, ge=0, description="how often a failing script is started again after progress")
     resources: Resources = Resources()
     platforms: tuple[str, ...] = ("local",)
     network: bool = True

@@ -239,8 +239,8 @@ class _Resolving:
 
     def _duration(self, name: str) -> tuple[Said, float] | None:
         said = self.said.get(name)
-        if said is None:
-            return None
+        if said is None or (name == "limit" and said.value == "none"):
+            return None  # `--limit none` takes back what outlast.toml says
         try:
             return said, parse_duration(said.value)
         except ValueError:

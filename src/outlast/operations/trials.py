@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlast.errors import RunFailed
+from outlast.keeper.home import Home
+from outlast.keeper.wake import end_keeper
 from outlast.model.quantities import parse_duration
 from outlast.model.request import RunRequest
 from outlast.model.states import RunState, StintState
@@ -19,10 +22,10 @@ from outlast.operations.fetch import fetch_run
 from outlast.operations.forecast import Forecast, Measured, forecast
 from outlast.operations.locate import locate
 from outlast.operations.rehearse import Cut, Rehearsal, rehearse
-from outlast.operations.runs import remove_run, stop_run, wait_run, watch_run
+from outlast.operations.runs import list_runs, remove_run, show_run, stop_run, wait_run, watch_run
 from outlast.operations.submit import submit_run
 from outlast.platforms.base import Signals, job_name
-from outlast.settings import Settings
+from outlast.settings import Settings, write_setting
 
 if TYPE_CHECKING:
     from outlast.inside.records import End, Manifest
@@ -41,15 +44,20 @@ def probe_run(settings: Settings, request: RunRequest, *, time_s: float, tell: T
         tell(f"measuring for {time_s:g} s")
         asked = dataclasses.replace(request, limit=f"{time_s}s", stints="1", name=None)
         spec = submit_run(asked, trial)
-        if limit_s is None and request.limit is None:
+        if request.limit is None:
             limit_s = _limit_of(request, trial)
-        view = wait_run(trial, spec.id)
+        view = _finished(trial, spec.id)
         if view.state is RunState.FAILED and not view.checkpoints:
             raise RunFailed(f"the probe failed: {view.message}")
         measured, total, done = _measure(trial, view)
         if done is not None and view.state is RunState.SUCCEEDED:
             total = done
         return forecast(measured, limit_s=limit_s, total=total)
+
+
+def _finished(settings: Settings, run: str) -> RunView:
+    wait_run(settings, run)
+    return show_run(settings, run)
 
 
 def _limit_of(request: RunRequest, settings: Settings) -> float | None:
@@ -118,7 +126,7 @@ def rehearse_run(settings: Settings, request: RunRequest, *, tell: Tell, **optio
             asked = dataclasses.replace(request, limit="none", stints="auto", name=None, retries=0)
             spec = submit_run(asked, trial)
             _interrupt(trial, spec.id, cuts)
-            view = wait_run(trial, spec.id)
+            view = _finished(trial, spec.id)
             if view.state is not RunState.SUCCEEDED:
                 raise RunFailed(f"the training {view.state} in the rehearsal: {view.message}")
             return _training(trial, view)
@@ -195,26 +203,32 @@ def _files_below(folder: Path) -> dict[str, Path]:
 
 @contextlib.contextmanager
 def _throw_away(settings: Settings) -> Iterator[Settings]:
-    """Settings for a home that is gone afterwards; the environment cache stays shared with the real one."""
+    """Settings for a home that is gone afterwards; environments are built in the real one's cache."""
     with tempfile.TemporaryDirectory(prefix="outlast-trial-") as folder:
-        home = Path(folder) / "home"
-        (settings.home / "cache").mkdir(parents=True, exist_ok=True)
-        home.mkdir(mode=0o700)
-        (home / "cache").symlink_to((settings.home / "cache").resolve(), target_is_directory=True)
+        home = Home(Path(folder) / "home")
+        for name, value in (("backoff_s", "0"), ("no_progress_limit", "100")):
+            write_setting(home.path, name, value)
         trial = dataclasses.replace(
-            settings, home=home, store=(home / "store").as_uri(), backoff_s=(0.0,), keeper_idle_s=5.0
+            Settings.load(os.environ, home=home.path), store=(home.path / "store").as_uri(), user=settings.user
         )
+        _share_environments(settings.home, home.path)
         try:
             yield trial
         finally:
-            _end_everything(trial)
+            _end_everything(trial, home)
 
 
-def _end_everything(settings: Settings) -> None:
-    from outlast.operations.runs import list_runs
+def _share_environments(real: Path, trial: Path) -> None:
+    """A trial must not download what the runs before it have built."""
+    real_envs, trial_envs = real / "cache" / "envs", trial / "cache" / "envs"
+    real_envs.mkdir(parents=True, exist_ok=True)
+    trial_envs.parent.mkdir(parents=True, exist_ok=True)
+    trial_envs.symlink_to(real_envs.resolve(), target_is_directory=True)
 
+
+def _end_everything(settings: Settings, home: Home) -> None:
     for view in list_runs(settings):
         if not view.state.is_final:
             stop_run(settings, view.id)
         remove_run(settings, view.id, force=True)
-
+    end_keeper(home)

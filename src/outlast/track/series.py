@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,36 +91,38 @@ def read_series(store: Store, run: str) -> dict[str, Series]:
 
 
 def build_series(points: Mapping[int, Iterable[MetricPoint]], kept: Mapping[int, Kept]) -> dict[str, Series]:
-    """Series of points by stint. What lies after the moment from which a stint was continued is marked replayed.
+    """Series of points by stint; what a later stint did again is marked replayed.
 
-    A point that was printed after the checkpoint but belongs to an earlier place than the successor's first one (a
-    script that saves, then prints) is not done again and therefore not replayed.
+    Where the numbers of epochs and steps go on from one stint to the next, they tell exactly what was done again.
+    Otherwise the time does: what was recorded after the checkpoint that was continued. (The time alone would err by
+    the moment between a save and its snapshot, and with scripts that save first and print then.)
     """
     found: dict[str, list[SeriesPoint]] = {}
-    starts: dict[tuple[str, int], tuple[float, float]] = {}
-    ordered = {stint: sorted(points[stint], key=lambda point: point.at_s) for stint in sorted(points)}
-    for stint, recorded in ordered.items():
-        for point in recorded:
+    parts: dict[tuple[str, int], list[MetricPoint]] = {}
+    for stint in sorted(points):
+        for point in sorted(points[stint], key=lambda point: point.at_s):
             for name in point.values:
-                place = _place(point)
-                if place is not None:
-                    starts.setdefault((name, stint), place)
-    for stint, recorded in ordered.items():
+                parts.setdefault((name, stint), []).append(point)
+    for (name, stint), recorded in parts.items():
         part = kept.get(stint, Kept(math.inf, math.inf))
+        again = _done_again_from(recorded, parts.get((name, part.successor or 0), []))
         for point in recorded:
-            for name, value in point.values.items():
-                start = starts.get((name, part.successor or 0))
-                found.setdefault(name, []).append(
-                    SeriesPoint(stint, point.at_s, point.epoch, point.step, value, _is_replayed(point, part, start))
-                )
+            place = _place(point)
+            is_replayed = point.at_s > part.until_s if again is None or place is None else place >= again
+            found.setdefault(name, []).append(
+                SeriesPoint(stint, point.at_s, point.epoch, point.step, point.values[name], is_replayed)
+            )
     return {name: Series(name, found[name]) for name in sorted(found)}
 
 
-def _is_replayed(point: MetricPoint, part: Kept, start: tuple[float, float] | None) -> bool:
-    if point.at_s <= part.until_s:
-        return False
-    place = _place(point)
-    return part.successor is None or place is None or start is None or place >= start
+def _done_again_from(recorded: Sequence[MetricPoint], successor: Sequence[MetricPoint]) -> tuple[float, float] | None:
+    """The place at which the successor went on, if places can be compared: they grow, and do not begin anew."""
+    places = [_place(point) for point in recorded]
+    known = [place for place in places if place is not None]
+    start = _place(successor[0]) if successor else None
+    if start is None or len(known) < len(places) or known != sorted(known) or start <= known[0]:
+        return None
+    return start
 
 
 def _place(point: MetricPoint) -> tuple[float, float] | None:
