@@ -27,7 +27,7 @@ def help_is_instant() -> list[Result]:
     ratio = ours / bare
     return [
         Result(
-            "help: times an empty python", ratio, "x", "at most 5, and faster than torchx", ratio <= 5 and ours < torchx,
+            "help: times an empty python", ratio, "x", "at most 5, faster than torchx", ratio <= 5 and ours < torchx,
             {"outlast --help s": ours, "python -c pass s": bare, "torchx --help s": torchx},
         )
     ]  # fmt: skip
@@ -60,7 +60,7 @@ def first_line() -> list[Result]:
     return [
         Result(
             "run: first user line beyond bare python", extra, "s", "at most 0.6 warm", extra <= 0.6,
-            {"outlast warm s": warm_s, "outlast first ever s": cold_s, "python s": python_s, "submitit local s": submitit_s},
+            {"warm s": warm_s, "first ever s": cold_s, "python s": python_s, "submitit local s": submitit_s},
             note="the first ever run also starts the keeper and builds the bundle",
         )
     ]  # fmt: skip
@@ -203,7 +203,7 @@ def flood() -> list[Result]:
     ).stdout
     pipe_rate = lines / float(bare.split()[-1])
     return [
-        Result("log: lines a second", rate, "lines/s", "at least 300000", rate >= 300_000, {"through a bare pipe": pipe_rate}),
+        Result("log: lines", rate, "lines/s", "at least 300000", rate >= 300_000, {"through a bare pipe": pipe_rate}),
         Result("log: runner memory at its peak", peak, "MiB", "flat: at most 100", peak <= 100, {}),
     ]  # fmt: skip
 

@@ -91,6 +91,7 @@ class Stint:
             device=self.sample(),
             last_checkpoint=self.last_checkpoint,
             notice=self.notice,
+            phases=self.phases.phases(),
             at=now_text(),
             **{name: value for name, value in progress.snapshot().items() if name != "next_epoch"},
             **progress.rate(),

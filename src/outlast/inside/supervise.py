@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import verdict
 from .checkpoints import Restored
@@ -25,6 +25,8 @@ from .watcher import Candidate, Watcher
 TURN_S = 0.05
 #: Half of what settles a save; scanning a folder of a thousand files this often stays below 2 % of one core.
 SCAN_S = 0.1
+#: Output that pauses for so long has said what it had to say for now.
+QUIET_S = 0.5
 #: How long commits may fail for want of space before the stint gives up.
 FULL_PATIENCE_S = 10.0
 
@@ -43,6 +45,9 @@ class Supervisor:
         self._lock = threading.RLock()
         self._child: Optional[Child] = None
         self._reader = MetricReader()
+        self._reading = threading.Lock()
+        self._reached: Tuple[Any, ...] = ()
+        self._last_read_s = 0.0
         self.tail = Tail()
         self._until = Until.parse(stint.spec["until"]) if stint.spec.get("until") else None
         self._watcher = Watcher(stint.code_dir, stint.checkpoint_place, self._pids)
@@ -186,12 +191,15 @@ class Supervisor:
         self._read(chunk)
 
     def _read(self, chunk: bytes, finish: bool = False) -> None:
+        """Learn from the output. An empty chunk lets the reader give out what a quiet progress bar last said."""
         now_s = self._stint.elapsed_s()
-        points = self._reader.finish(now_s) if finish else self._reader.feed(chunk, now_s)
-        if not points:
-            return
-        reader = self._reader
-        self._stint.progress.from_log(now_s, reader.epoch, reader.epochs, reader.step, reader.steps)
+        self._last_read_s = now_s
+        with self._reading:
+            points = self._reader.finish(now_s) if finish else self._reader.feed(chunk, now_s)
+            reached = (self._reader.epoch, self._reader.epochs, self._reader.step, self._reader.steps)
+        if any(each is not None for each in reached) and reached != self._reached:
+            self._reached = reached
+            self._stint.progress.from_log(now_s, *reached)
         for point in points:
             self._stint.shipper.metric(point, "log")
             self._stint.progress.measured(point.values)
@@ -208,6 +216,8 @@ class Supervisor:
         if self._pulse.fenced.is_set():
             raise Fenced
         self._scan(now_s)
+        if now_s - self._last_read_s > QUIET_S:
+            self._read(b"")
         if self._pulse.want_stop.is_set():
             self._ask(verdict.STOP, "the user asked to stop", now_s)
         elif self.preempted.is_set():

@@ -92,7 +92,9 @@ class RunSpec(_Model):
     max_stints: int | None = Field(default=None, ge=1, description="none: as many as it takes")
     until: str | None = None
     grace_s: float = Field(default=10.0, ge=0)
-    script_retries: int = Field(default=1, ge=0, description="how often a failing script is started again after progress")
+    script_retries: int = Field(
+        default=1, ge=0, description="how often a failing script is started again after progress"
+    )
     resources: Resources = Resources()
     platforms: tuple[str, ...] = ("local",)
     network: bool = True
