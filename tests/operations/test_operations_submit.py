@@ -88,6 +88,14 @@ def test_platform_that_fails_at_the_first_stint_is_left_to_the_keeper(faked, pro
     assert faked.platform.submits == {job_name(spec.id, 1): 1}
 
 
+def test_script_that_gitignore_leaves_out_is_named_before_anything_is_sent(faked, project):
+    (project / ".gitignore").write_text("*.py\n")
+    with pytest.raises(SpecError, match=r"script train.py is left out.*--include train.py"):
+        submit_run(request(project), faked.settings)
+    assert everything(faked) == []
+    submit_run(request(project, include=("train.py",)), faked.settings)
+
+
 def test_unchanged_folder_is_sent_once(faked, project):
     first = submit_run(request(project), faked.settings)
     blob = faked.store.head(layout.blob_key(first.code.sha256))

@@ -141,8 +141,9 @@ def _script_env(stint: Stint, restored: Restored, socket_path: str, flag_path: s
         OUTLAST_PROGRESS=json.dumps(progress),
         OUTLAST_PARAMS=json.dumps(stint.spec.get("params", {})),
     )
-    if stint.order.limit_s is not None:
-        env["OUTLAST_LIMIT_S"] = repr(stint.order.limit_s)
+    deadline = stint.deadline_on_clock()
+    if deadline is not None:
+        env["OUTLAST_DEADLINE"] = repr(deadline)
     return env
 
 

@@ -15,7 +15,6 @@ class Progress:
         self.epochs: Optional[float] = restored.get("epochs")
         self.step: Optional[int] = restored.get("step")
         self.steps: Optional[int] = restored.get("steps")
-        self.next_epoch: Optional[int] = restored.get("next_epoch")
         self.metrics: Dict[str, float] = {}
         self._told = False  # the script itself reports progress: then the log is not consulted for it
         self._first: Dict[str, Any] = {}
@@ -25,7 +24,7 @@ class Progress:
         """The script said where it is."""
         with self._lock:
             self._told = True
-            for name in ("epoch", "epochs", "step", "steps", "next_epoch"):
+            for name in ("epoch", "epochs", "step", "steps"):
                 if message.get(name) is not None:
                     setattr(self, name, message[name])
             self._mark(now_s)
@@ -70,7 +69,6 @@ class Progress:
                 "epochs": self.epochs,
                 "step": self.step,
                 "steps": self.steps,
-                "next_epoch": self.next_epoch,
             }
             return {name: value for name, value in pairs.items() if value is not None}
 

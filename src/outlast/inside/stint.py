@@ -68,6 +68,10 @@ class Stint:
     def elapsed_s(self) -> float:
         return self._clock() - self._began
 
+    def deadline_on_clock(self) -> Optional[float]:
+        """The deadline on the clock that the script shares with us."""
+        return None if self.order.limit_s is None else self._began + self.order.limit_s
+
     def enter(self, phase: str) -> None:
         """Begin a phase; the ledger closes the one before."""
         self.phase = phase
@@ -93,7 +97,7 @@ class Stint:
             notice=self.notice,
             phases=self.phases.phases(),
             at=now_text(),
-            **{name: value for name, value in progress.snapshot().items() if name != "next_epoch"},
+            **progress.snapshot(),
             **progress.rate(),
         )
 

@@ -70,7 +70,7 @@ class Supervisor:
         self._term_sent = False
         self._noticed = False
         self._acknowledged = False
-        self._saving_since_s: Optional[float] = None
+        self._is_saving = False  # files of the checkpoint place are being exchanged
         self._full_since_s: Optional[float] = None
         self._last_scan_s = 0.0
         self._committed_after_ask = False
@@ -79,7 +79,7 @@ class Supervisor:
     # ---- what the desk calls, in its own thread
 
     def on_hello(self, message: Dict[str, Any]) -> None:
-        self.on_progress(message)
+        """A process of the script has imported outlast; what it will use of it remains to be seen."""
 
     def on_track(self, message: Dict[str, Any]) -> None:
         values = message.get("values", {})
@@ -112,7 +112,7 @@ class Supervisor:
     def on_saving(self, message: Dict[str, Any]) -> Dict[str, Any]:
         """The script is about to replace its checkpoint: what lies there in between is nobody's business."""
         with self._lock:
-            self._saving_since_s = self._stint.elapsed_s()
+            self._is_saving = True
         return {"ok": True}
 
     def on_save(self, message: Dict[str, Any]) -> Dict[str, Any]:
@@ -124,11 +124,11 @@ class Supervisor:
             self._stint.progress.from_script(now_s, progress)
         with self._lock:
             candidate = self._watcher.final(True, time.monotonic())
-            since_s, self._saving_since_s = self._saving_since_s, None
+            self._is_saving = False
             if candidate is None:
                 return {"ok": True, "ticket": 0}
-            ticket = self._take(candidate)
-            took_s = self._stint.elapsed_s() - (now_s if since_s is None else since_s)
+            ticket = self._take(candidate, progress)
+        took_s = self._stint.elapsed_s() - now_s + message["writing_s"]
         self._stint.deadline.save_took(took_s)
         self._stint.phases.add("saving", took_s)
         return {"ok": True, "ticket": ticket}
@@ -279,7 +279,7 @@ class Supervisor:
             return
         self._last_scan_s = now_s
         with self._lock:
-            if self._saving_since_s is not None:
+            if self._is_saving:
                 return
             candidate = self._watcher.scan(time.monotonic())
             if candidate is not None:
@@ -289,14 +289,17 @@ class Supervisor:
         if self._full_since_s is None:
             self._stint.notice = pending or self._pulse.problem
 
-    def _take(self, candidate: Candidate) -> int:
-        """Snapshot a whole checkpoint; its bytes go up while the script goes on."""
+    def _take(self, candidate: Candidate, said: Optional[Dict[str, Any]] = None) -> int:
+        """Snapshot a whole checkpoint; its bytes go up while the script goes on.
+
+        `said` is what the script itself says about the checkpoint; the next stint's script gets all of it back.
+        """
         stint = self._stint
         now_s = stint.elapsed_s()
         ticket = self._committer.submit(
             candidate.files,
             self._outputs(skip=True),
-            stint.progress.snapshot(),
+            dict(stint.progress.snapshot(), **(said or {})),
             dict(stint.progress.metrics),
             now_s,
             stint.phases.phases().get("running", 0.0),
@@ -343,8 +346,7 @@ class Supervisor:
         clean = exit_code in (0, verdict.COME_BACK) or self._acknowledged
         with self._lock:
             # A script that died while it exchanged its files left a mixture of two checkpoints.
-            torn = self._saving_since_s is not None
-            candidate = None if torn else self._watcher.final(clean, time.monotonic())
+            candidate = None if self._is_saving else self._watcher.final(clean, time.monotonic())
             if candidate is not None:
                 self._take(candidate)
         left_s = stint.deadline.time_left_s(stint.elapsed_s())

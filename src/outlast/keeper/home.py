@@ -39,8 +39,9 @@ class Home:
         self.cache = path / "cache"
         self.local = path / "local"
         with self.explained():
+            self._require_writable()
+            self.id = self._check_version()  # first: the folder of a newer version stays as it is
             self._prepare()
-            self.id = self._check_version()
 
     @contextlib.contextmanager
     def explained(self) -> Iterator[None]:
@@ -50,12 +51,20 @@ class Home:
         except OSError as error:
             raise _unusable(self.path, error) from None
 
-    def _prepare(self) -> None:
+    def free_bytes(self) -> int:
+        """What is left for this user on the disk that holds the folder."""
+        with self.explained():
+            room = os.statvfs(self.path)
+        return room.f_bavail * room.f_frsize
+
+    def _require_writable(self) -> None:
         if not self.path.is_dir():
             self.path.mkdir(mode=0o700, parents=True)
         if not os.access(self.path, os.W_OK | os.X_OK):
             read_only = os.statvfs(self.path).f_flag & os.ST_RDONLY
             raise OSError(errno.EROFS if read_only else errno.EACCES, "")
+
+    def _prepare(self) -> None:
         for folder in (self.inbox, self.work, self.cache, self.local):
             folder.mkdir(mode=0o700, exist_ok=True)
         self._prepare_fifo()

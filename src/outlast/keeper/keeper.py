@@ -80,9 +80,10 @@ class Keeper:
         """Look at every open run once; returns the seconds until the next look is due."""
         try:
             return self._look_at_all()
-        except IndexDamaged:
+        except IndexDamaged as error:
+            log.warning("%s", error.message)
             self._reopen_index()
-            return 0.0
+            return _TROUBLE_S
         except HomeError as error:  # a full disk, for instance: better later than never
             log.warning("%s", error)
             return _TROUBLE_S

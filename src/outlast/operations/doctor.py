@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import importlib.util
 import os
@@ -19,6 +20,7 @@ from outlast.model.quantities import format_size
 _FICLONE = 0x40049409
 _LOW_DISK_BYTES = 2 << 30
 _TOOL_LIMIT_S = 10.0
+_MAKE_ROOM = "checkpoints need room: free some, or run `outlast gc`"
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ def examine(home: Path, store: str = "") -> list[Finding]:
     """Look at this machine and this home folder. Changes nothing but a file that it removes again."""
     return [
         _python(),
-        *_folder("home folder", home, "set OUTLAST_HOME to a folder you can write to"),
+        *_home(home),
         *_store(home, store),
         _bubblewrap(),
         _container(),
@@ -51,6 +53,19 @@ def _python() -> Finding:
     return Finding("python", True, f"{version} ({sys.executable})")
 
 
+def _home(home: Path) -> list[Finding]:
+    from outlast.errors import HomeError
+    from outlast.keeper.home import Home
+
+    found = _folder("home folder", home, "set OUTLAST_HOME to a folder you can write to")
+    if found[0].ok and (home / "version.json").exists():
+        try:
+            Home(home)
+        except HomeError as error:
+            return [Finding("home folder", False, error.message, error.hint), *found[1:]]
+    return found
+
+
 def _folder(what: str, folder: Path, advice: str) -> list[Finding]:
     """Can it be written to, how much room is there, does copying cost room? A missing folder: its parent is asked."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
@@ -58,14 +73,15 @@ def _folder(what: str, folder: Path, advice: str) -> list[Finding]:
         with tempfile.TemporaryDirectory(dir=there, prefix=".outlast-doctor-") as scratch:
             reflinks = _can_reflink(Path(scratch))
     except OSError as error:
-        return [Finding(what, False, f"{folder}: {error.strerror}", advice)]
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return [Finding(what, False, f"{folder}: {error.strerror}", _MAKE_ROOM if full else advice)]
     free = shutil.disk_usage(there).free
     low = free < _LOW_DISK_BYTES
     disk = Finding(
         f"{what}: disk",
         not low,
         f"{format_size(free)} free",
-        "checkpoints need room: free some, or run `outlast gc`" if low else "",
+        _MAKE_ROOM if low else "",
     )
     links = Finding(
         f"{what}: reflinks",

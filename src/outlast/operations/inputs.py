@@ -17,6 +17,7 @@ from outlast.operations.target import absolute
 from outlast.operations.tomlfile import TomlFile
 
 _READY = ("file",)
+_HOW_TO_GIVE = "write it like --data ./mnist or --data mnist=./mnist"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
@@ -65,7 +66,7 @@ def _from_flag(text: str, cwd: Path, folder: Path, earlier: Sequence[FoundInput]
     where = f"--data {text}"
     name, source_text = _split(text, cwd)
     if not source_text:
-        raise SpecError(f"{where} names no file or folder", hint="write it like --data ./mnist or --data mnist=./mnist")
+        raise SpecError(f"{where} names no file or folder", hint=_HOW_TO_GIVE)
     source = _find_source(source_text, cwd, where)
     if name is None:
         path = _path_for(source_text, source, folder)
@@ -94,7 +95,7 @@ def _find_source(text: str, base: Path, where: str) -> Path:
     if not path.exists():
         relative = "" if Path(text).is_absolute() else f" (relative to {base})"
         message = f"no such file or folder: {text}{relative}{guess_path(text, path)}"
-        raise SpecError(message if where == f"--data {text}" else f"{where}: {message}")
+        raise SpecError(message if where == f"--data {text}" else f"{where}: {message}", hint=_HOW_TO_GIVE)
     return _require_readable(path, where)
 
 
@@ -109,7 +110,7 @@ def _find_address(text: str, scheme: str, where: str) -> Path:
     if parts.netloc not in ("", "localhost") or not path.is_absolute():
         raise SpecError(f"{where} is not the address of a file here", hint="write it like file:///data/mnist")
     if not path.exists():
-        raise SpecError(f"{where}: no such file or folder: {path}{guess_path(str(path), path)}")
+        raise SpecError(f"{where}: no such file or folder: {path}{guess_path(str(path), path)}", hint=_HOW_TO_GIVE)
     return _require_readable(path, where)
 
 

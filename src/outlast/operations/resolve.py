@@ -142,7 +142,9 @@ class _Resolving:
         if self.request.requirements is not None and not path.is_file():
             path = absolute(said.value, self.request.cwd)
         if not path.is_file():
-            raise said.wrong(f"no such file{guess_path(said.value, path)}")
+            raise said.wrong(
+                f"no such file{guess_path(said.value, path)}", hint=f"name a file in {folder}, like requirements.txt"
+            )
         if not path.is_relative_to(folder):
             raise said.wrong(f"outside the code folder {folder}", hint="copy it beside the script, so that it travels")
         self.values["requirements"] = PurePosixPath(path.relative_to(folder)).as_posix()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from outlast.errors import NotFoundError, OutlastError, SpecError, UsageError
 from outlast.inside import layout
+from outlast.inside.errors import StoreFull
 from outlast.inside.records import Control, now_text
 from outlast.keeper.home import Home
 from outlast.keeper.inbox import drop_marker
@@ -273,7 +274,14 @@ def _known(checkpoints: tuple[str, ...]) -> str:
 def _remove_folder(found: Located) -> None:
     """The wish to stop goes last: what an interrupted removal leaves must not look like a run that shall start."""
     store, run = found.store, found.run
-    store.put(layout.control_key(run), Control(want="stop", at=now_text()).to_bytes())
+    body = Control(want="stop", at=now_text()).to_bytes()
+    try:
+        store.put(layout.control_key(run), body)
+    except StoreFull:
+        # Removing is how a user makes room. The output of the script decides nothing, so it may go first.
+        for entry in [entry for entry in store.list(layout.run_prefix(run)) if "/log/" in entry.key]:
+            store.delete(entry.key)
+        store.put(layout.control_key(run), body)
     last = (layout.spec_key(run), layout.control_key(run))
     for entry in list(store.list(layout.run_prefix(run))):
         if entry.key not in last:

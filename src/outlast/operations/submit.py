@@ -144,6 +144,7 @@ def _checked(request: RunRequest, settings: Settings, home: Home, progress: Prog
     pack = plan_pack(
         resolved.folder, resolved.include, resolved.exclude, resolved.leave_out, resolved.allow_secret_files
     )
+    _refuse_missing(resolved, pack)
     platform = create(resolved.platforms[0], settings)
     with home.explained():
         temporary = tempfile.TemporaryDirectory(dir=home.cache, prefix="pack-")
@@ -152,6 +153,17 @@ def _checked(request: RunRequest, settings: Settings, home: Home, progress: Prog
         checked = _Checked(resolved, platform, pack, write_pack(pack, archive), archive)
         platform.check(checked.spec("check"))
         yield checked
+
+
+def _refuse_missing(resolved: Resolved, pack: PackPlan) -> None:
+    """A pack without the script would fail on the borrowed machine, minutes later."""
+    packed = {file.path for file in pack.files}
+    for what, path in (("script", resolved.script), ("requirements file", resolved.requirements)):
+        if path is not None and path not in packed:
+            raise SpecError(
+                f"the {what} {path} is left out of the code pack by .gitignore or an exclude pattern",
+                hint=f"bring it back with: --include {path}",
+            )
 
 
 def _refuse_second_of_name(home: Home, name: str) -> None:

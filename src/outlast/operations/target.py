@@ -33,7 +33,7 @@ def find_target(target: str, cwd: Path) -> Target:
     if not path.exists():
         raise SpecError(
             f"no such script or folder: {target} (in {cwd}){guess_path(target, path)}",
-            hint="" if target else "give a script, like: outlast run train.py",
+            hint="give a script, a folder with outlast.toml or a spec file, like: outlast run train.py",
         )
     if path.is_dir():
         toml = _toml_in(path)

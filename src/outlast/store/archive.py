@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from outlast.errors import SpecError
+from outlast.errors import OutlastError, SpecError, StoreError
 from outlast.model.spec import CodePack
 
 
@@ -48,8 +49,21 @@ def write_pack(plan: PackPlan, target: Path) -> CodePack:
                 raise _changed(str(changed)) from None
             plan = _look_again(plan)
         except OSError as error:
-            raise SpecError(f"cannot pack {error.filename or target}: {error.strerror}") from None
+            raise _unpackable(error, target) from None
     raise AssertionError("unreachable")
+
+
+def _unpackable(error: OSError, target: Path) -> OutlastError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreError(
+            f"no space left to pack the code in {target.parent.parent}",
+            hint="free some space (outlast gc), then try again",
+            retryable=False,
+        )
+    return SpecError(
+        f"cannot pack {error.filename or target}: {error.strerror}",
+        hint="make it readable, or leave it out with --exclude PATTERN",
+    )
 
 
 def _changed(what: str) -> SpecError:
