@@ -23,7 +23,7 @@ COMMAND = "outlast run examples/digits --limit 15s"
 TITLE = "A training of 40 epochs goes through stints of 15 seconds"
 COLUMNS, ROWS = 100, 30
 SCROLLBACK = 200  # the closing table may be longer than the screen
-DEADLINE_S = 900.0
+DEADLINE_S = 300.0
 
 # The third stint, far enough in it that all parts of the view are there: two hand-overs, bars, curve.
 WHILE_RUNNING = re.compile(r"stint 2 handed over.*stint 3 +━.*?· ([3-8])(\.\d)? s left", re.DOTALL)

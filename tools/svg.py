@@ -67,7 +67,8 @@ def draw_screens(screens: Sequence[str], columns: int, title: str) -> str:
         if number:
             rules.append(MARGIN + (row + 0.5) * CELL_HEIGHT)
             row += 1
-        lines = screen.splitlines()
+        # As one text: the terminal names a style once, and it holds until the next, over the ends of lines.
+        lines = list(Text.from_ansi(screen).split("\n", allow_blank=True))
         pieces += _pieces(lines, row, columns)
         row += len(lines)
     width, height = columns * CELL_WIDTH + 2 * MARGIN, row * CELL_HEIGHT + 2 * MARGIN
@@ -87,11 +88,11 @@ def draw_screens(screens: Sequence[str], columns: int, title: str) -> str:
     )
 
 
-def _pieces(lines: Sequence[str], first_row: int, columns: int) -> Iterator[_Piece]:
+def _pieces(lines: Sequence[Text], first_row: int, columns: int) -> Iterator[_Piece]:
     console = Console(width=columns, force_terminal=True, color_system="truecolor")
     for row, line in enumerate(lines, first_row):
         column = 0
-        for segment in Text.from_ansi(line).render(console):
+        for segment in line.render(console):
             text, style = segment.text.rstrip("\n"), segment.style or Style.null()
             for match in re.finditer(r"[⠀-⣿━╸╺─│]+|[^\s⠀-⣿━╸╺─│]+(?: [^\s⠀-⣿━╸╺─│]+)*", text):
                 before = cell_len(text[: match.start()])

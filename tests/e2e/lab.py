@@ -26,6 +26,7 @@ class Lab:
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTLAST_")}
         self.environ.update(environment, OUTLAST_HOME=str(self.home), NO_COLOR="1", COLUMNS="100")
         self._client = None
+        self._started = []
 
     @property
     def client(self):
@@ -41,10 +42,17 @@ class Lab:
         target.write_bytes((SCRIPTS / script).read_bytes())
         return target
 
-    def outlast(self, *arguments, check=True, timeout=120, cwd=None, **environment):
-        """Run the command line for real."""
+    def write(self, path, text):
+        """A file below the lab's folder."""
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        return target
+
+    def outlast(self, *arguments, check=True, timeout=120, cwd=None, before=(), **environment):
+        """Run the command line for real; `before` is a command that runs it in turn."""
         done = subprocess.run(
-            [sys.executable, "-m", "outlast.cli.entry", *map(str, arguments)],
+            [*before, sys.executable, "-m", "outlast.cli.entry", *map(str, arguments)],
             env={**self.environ, **environment},
             cwd=cwd or self.folder,
             capture_output=True,
@@ -54,6 +62,19 @@ class Lab:
         if check:
             assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
+
+    def start(self, *arguments, **environment):
+        """The same, watched by a test while it goes on; its output is in `output` of what is returned."""
+        output = self.folder / f"output-{len(list(self.folder.glob('output-*')))}.txt"
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "outlast.cli.entry", *map(str, arguments)],
+                env={**self.environ, **environment}, cwd=self.folder, stdin=subprocess.DEVNULL,
+                stdout=file, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        process.output = output
+        self._started.append(process)
+        return process
 
     def submit(self, *arguments):
         """Start a run in the background and return its id."""
@@ -123,6 +144,9 @@ class Lab:
         return "\n".join(f"== {log}\n{log.read_text(errors='replace')[-3000:]}" for log in logs if log.exists())
 
     def close(self):
+        for process in self._started:
+            process.kill()
+            process.wait()
         for _ in range(20):
             left = self.pids()
             for pid in left:
@@ -145,3 +169,14 @@ def kill(pid):
     except ProcessLookupError:
         return False
     return True
+
+
+#: A user namespace that maps root to somebody else: permissions count there, as they do for everybody but root.
+AS_SOMEBODY = ("unshare", "--user", "--map-user=1000")
+
+
+def can_be_somebody():
+    try:
+        return subprocess.run([*AS_SOMEBODY, "true"], capture_output=True, timeout=10).returncode == 0
+    except OSError:
+        return False

@@ -12,8 +12,9 @@ from outlast.inside.checkpoints import Checkpoints
 from outlast.inside.stores import open_store
 
 KILLS = 500 if os.environ.get("OUTLAST_SOAK") else 50
-EPOCHS = 60
-WORK = 30000
+#: Enough for about half a second of training between two kills.
+EPOCHS = 8 * KILLS
+WORK = 60000
 
 
 def straight_weights(script):
@@ -80,7 +81,8 @@ def test_final_weights_survive_any_number_of_kills(tmp_path, script, sandbox):
             known = now
         while go_on(lab, run) != "succeeded":
             lab.wake()
-            view = lab.wait(run, 300)
+            lab.wait(run, 300)
+        view = lab.client.runs.get(run)
         print(f"{killed} kills, {view.stints} stints, {len(known)} checkpoints")
         lab.outlast("fetch", run, "--to", tmp_path / "home-again")
         weights = next((tmp_path / "home-again").rglob("weights.txt")).read_text().strip()

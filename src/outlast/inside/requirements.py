@@ -112,9 +112,7 @@ def explain_failure(output: str, lines: List[Line], shown: str) -> InsideError:
         return PlaceError("cannot install %s here: %s" % (shown, sentence))
     line = _blamed(sentence, lines)
     where = "%s line %d (%s)" % (line.file, line.number, line.text) if line else shown
-    return RequestError(
-        "%s cannot be installed: %s; correct it and start a new run" % (where, sentence.rstrip("."))
-    )
+    return RequestError("%s cannot be installed: %s; correct it and start a new run" % (where, sentence.rstrip(".")))
 
 
 def _sentence(output: str) -> str:

@@ -51,12 +51,6 @@ class Home:
         except OSError as error:
             raise _unusable(self.path, error) from None
 
-    def free_bytes(self) -> int:
-        """What is left for this user on the disk that holds the folder."""
-        with self.explained():
-            room = os.statvfs(self.path)
-        return room.f_bavail * room.f_frsize
-
     def _require_writable(self) -> None:
         if not self.path.is_dir():
             self.path.mkdir(mode=0o700, parents=True)

@@ -80,10 +80,9 @@ class Keeper:
         """Look at every open run once; returns the seconds until the next look is due."""
         try:
             return self._look_at_all()
-        except IndexDamaged as error:
-            log.warning("%s", error.message)
+        except IndexDamaged:
             self._reopen_index()
-            return _TROUBLE_S
+            return 0.0
         except HomeError as error:  # a full disk, for instance: better later than never
             log.warning("%s", error)
             return _TROUBLE_S

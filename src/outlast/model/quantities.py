@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|min|m|s|ms)")
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|min|ms|m|s)")
 _SECONDS = {"d": 86400.0, "h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}

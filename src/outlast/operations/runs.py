@@ -24,6 +24,7 @@ from outlast.model.states import RunState
 from outlast.model.view import RunView
 from outlast.operations.faults import spoken
 from outlast.operations.locate import Located, find_row, locate, open_index
+from outlast.operations.room import full_disk_notice
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def show_run(settings: Settings, ref: str) -> RunView:
         folder = found.folder()
         view = full_view(folder, settings, _kept_view(settings, found.run))
     if not view.state.is_final:
-        ensure_keeper_of(Home(settings.home), folder)
+        home = Home(settings.home)
+        ensure_keeper_of(home, folder)
+        return _with_trouble(view, full_disk_notice(home, found.url))
     return view
 
 
@@ -169,6 +172,7 @@ def _looks(settings: Settings, found: Located) -> Iterator[RunView]:
     folder = found.folder()
     started = checked = time.monotonic()
     said: RunView | None = None
+    trouble = ""
     while True:
         view = short_view(folder, decide_from_folder(folder, settings))
         waiting = folder.last == 0 or (folder.last not in folder.claims and folder.last not in folder.ends)
@@ -177,21 +181,36 @@ def _looks(settings: Settings, found: Located) -> Iterator[RunView]:
             started, said = now, None
         if now - checked >= 1.0 and not view.state.is_final:
             checked = now
-            ensure_keeper_of(home, folder)
+            was_gone = ensure_keeper_of(home, folder)
+            trouble = full_disk_notice(home, found.url) or (_index_notice(home) if was_gone or trouble else "")
             if now - started >= _ASK_KEEPER_S:
                 said = _kept_view(settings, found.run)
         if said is not None and not view.state.is_final and said.stints == view.stints:
             view = dataclasses.replace(view, message=said.message, notice=said.notice)
-        yield dataclasses.replace(view, stint_list=stint_views(folder))
+        yield _with_trouble(dataclasses.replace(view, stint_list=stint_views(folder)), trouble)
         time.sleep(WATCH_S)
         with spoken(f"run {found.run}"):
             folder.refresh()
 
 
-def ensure_keeper_of(home: Home, folder: RunFolder) -> None:
+def _with_trouble(view: RunView, trouble: str) -> RunView:
+    return dataclasses.replace(view, notice=trouble) if trouble and not view.state.is_final else view
+
+
+def _index_notice(home: Home) -> str:
+    """Why no keeper can stay: an index that it cannot use. Empty when the index is fine."""
+    try:
+        open_index(home).close()
+    except OutlastError as error:
+        return str(error)
+    return ""
+
+
+def ensure_keeper_of(home: Home, folder: RunFolder) -> bool:
     """Start a keeper when this home's was killed; a run of another home is that home's business."""
     if folder.control.by in ("", home.id) and not keeper_is_there(home):
-        ensure_keeper(home)
+        return ensure_keeper(home)
+    return False
 
 
 def _state(folder: RunFolder, settings: Settings) -> RunState:
@@ -218,7 +237,8 @@ def _fresh_view(settings: Settings, row: RunRow) -> RunView:
     if known.stints != view.stints:
         return view
     message = known.message if known.message.startswith(view.message) else view.message
-    return dataclasses.replace(view, message=message, notice=known.notice or view.notice)
+    trouble = full_disk_notice(Home(settings.home), row.store)
+    return dataclasses.replace(view, message=message, notice=trouble or known.notice or view.notice)
 
 
 def _kept_view(settings: Settings, run: str) -> RunView | None:

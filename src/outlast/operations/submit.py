@@ -27,6 +27,7 @@ from outlast.model.quantities import format_size
 from outlast.model.request import RunRequest
 from outlast.model.spec import CodePack, RunSpec
 from outlast.operations.faults import spoken
+from outlast.operations.room import require_room
 from outlast.operations.secrets import collect_secrets
 from outlast.platforms.base import Launch, Plan, Platform
 from outlast.settings import Settings
@@ -145,6 +146,7 @@ def _checked(request: RunRequest, settings: Settings, home: Home, progress: Prog
         resolved.folder, resolved.include, resolved.exclude, resolved.leave_out, resolved.allow_secret_files
     )
     _refuse_missing(resolved, pack)
+    require_room(home, resolved.store, pack.size_bytes)
     platform = create(resolved.platforms[0], settings)
     with home.explained():
         temporary = tempfile.TemporaryDirectory(dir=home.cache, prefix="pack-")

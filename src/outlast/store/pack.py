@@ -157,7 +157,9 @@ def _refuse_secrets(root: Path, files: tuple[PackFile, ...]) -> None:
                 if looks_secret(root / file.path):
                     found.append(file.path)
             except OSError as error:
-                raise SpecError(f"cannot read {root / file.path}: {error.strerror}") from None
+                raise SpecError(
+                    f"cannot read {root / file.path}: {error.strerror}", hint="leave it out with --exclude"
+                ) from None
     if found:
         names = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
         raise SpecError(

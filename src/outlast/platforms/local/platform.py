@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -46,6 +47,7 @@ class LocalPlatform(Platform, Signals):
         self._runner = runner
         self._jobs = Jobs(self._home / "local")
         self._pidfds: dict[str, int] = {}
+        self._rung: set[str] = set()  # jobs whose end `wake_fds` has shown already
         self._sandbox: tuple[bool, str] | None = None
 
     @classmethod
@@ -136,8 +138,18 @@ class LocalPlatform(Platform, Signals):
         return True
 
     def wake_fds(self) -> list[int]:
-        """One descriptor for each running job; it becomes readable the moment that its runner ends."""
-        return list(self._pidfds.values())
+        """One descriptor for each running job; it becomes readable the moment that its runner ends.
+
+        A readable one is handed out once: while the queue cannot be read, nobody takes it away, and whoever waits on
+        it would never sleep again.
+        """
+        fresh = {name: descriptor for name, descriptor in self._pidfds.items() if name not in self._rung}
+        poll = select.poll()
+        for descriptor in fresh.values():
+            poll.register(descriptor, select.POLLIN)
+        ready = {descriptor for descriptor, _ in poll.poll(0)} if fresh else set()
+        self._rung.update(name for name, descriptor in fresh.items() if descriptor in ready)
+        return list(fresh.values())
 
     def close(self) -> None:
         """Close what `wake_fds` handed out. Jobs go on."""
@@ -222,6 +234,7 @@ class LocalPlatform(Platform, Signals):
             self._unwatch(name)
 
     def _unwatch(self, name: str) -> None:
+        self._rung.discard(name)
         descriptor = self._pidfds.pop(name, None)
         if descriptor is not None:
             os.close(descriptor)
