@@ -132,10 +132,10 @@ def test_disk_that_fills_up_makes_the_run_wait_and_loses_nothing(tmp_path):
             known = lab.until(lambda: Checkpoints(store, run).ids())
             code = lab.until(lambda: next((lab.home / "work").glob("*/0001/tree/code"), None))
             (code / "fill-now").touch()
-            lab.until(lambda: "is full: the run waits for room" in attached.output.read_text())
+            lab.until(lambda: "the run waits for room" in attached.output.read_text())
             # Everything that only reads still works, and whatever needs room says so.
-            assert "is full" in lab.show(run)["notice"]
-            assert "outlast gc" in lab.outlast("ps").stdout
+            assert "outlast gc" in lab.show(run)["notice"]
+            assert "the disk is full" in lab.outlast("ps").stdout
             stopped = lab.outlast("stop", run, check=False)
             assert stopped.returncode == 12
             assert "no space left" in stopped.stderr

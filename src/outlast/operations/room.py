@@ -36,7 +36,7 @@ def full_disk_notice(home: Home, store: str) -> str:
     for folder in _folders(home, store):
         free = _free_bytes(folder)
         if free is not None and free < _FULL_BYTES:
-            return f"the disk that holds {folder} is full: the run waits for room; free some, e.g. with: outlast gc"
+            return f"the disk is full ({folder}): the run waits for room; free some, for example with: outlast gc"
     return ""
 
 
