@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from outlast.keeper.home import Home
+from outlast.keeper.wake import end_keeper
 from tools.svg import draw_screens
 
 ROOT = Path(__file__).parent.parent
@@ -60,7 +62,9 @@ class Terminal:
             time.sleep(0.1)
 
     def close(self) -> None:
+        socket = Path(self._tmux("display-message", "-p", "#{socket_path}").strip())
         self._tmux("kill-server")
+        socket.unlink(missing_ok=True)  # tmux leaves it behind
 
     def _tmux(self, *words: str) -> str:
         command = ["tmux", "-L", self.socket, *words]
@@ -92,8 +96,10 @@ def main() -> int:
     if home.exists():
         sys.exit(f"{home} is in the way; remove it first")
     try:
+        home.mkdir(mode=0o700)
         PICTURE.write_text(draw_screens(watch(home), COLUMNS, TITLE), encoding="utf-8")
     finally:
+        end_keeper(Home(home))
         shutil.rmtree(home, ignore_errors=True)
     sys.stdout.write(f"wrote {PICTURE.relative_to(ROOT)}\n")
     return 0

@@ -135,6 +135,7 @@ class Supervisor:
 
     def on_ack(self, message: Dict[str, Any]) -> Dict[str, Any]:
         self._acknowledged = True
+        self._stint.phases.enter("handing_over")  # it trains no more
         return {"ok": True}
 
     # ---- the script and its output
