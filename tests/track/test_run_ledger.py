@@ -75,7 +75,8 @@ def test_columns_add_up_to_the_elapsed_time(phases, unknown_s, kept_running_s, q
 
 class Folder:
     def __init__(self) -> None:
-        self.store = MemoryStore()
+        self.now_s = 0.0
+        self.store = MemoryStore(clock=lambda: self.now_s)
 
     def order(self, stint: int, resume_from: str | None = None, claimed: str = "2026-11-15T10:00:05.500Z") -> None:
         made = Order(
@@ -84,6 +85,7 @@ class Folder:
         )  # fmt: skip
         self.store.put(layout.order_key(RUN, stint), made.to_bytes())
         if claimed:
+            self.now_s += 5.5
             claim = Claim(token="t", host="h", pid=1, claimed_at=claimed)
             self.store.put(layout.claim_key(RUN, stint), claim.to_bytes())
 
@@ -120,6 +122,12 @@ def test_ledger_of_a_whole_run_is_read_from_its_folder():
     assert rows[1] == useful(queued=5.5, useful=5.0, lost=15.0)
     assert rows[2] == useful(queued=0.0, starting=2.0, useful=6.0)
     assert rows[3] == useful()
+
+
+def test_machine_whose_clock_is_hours_ahead_did_not_wait_for_hours():
+    folder = Folder()
+    folder.order(1, claimed="2026-11-16T16:00:00.000Z")
+    assert run_ledger(read_facts(folder.store, RUN)).stints[0]["queued"] == 5.5
 
 
 def test_lost_stint_whose_beat_knew_its_phases_is_split_exactly():

@@ -110,12 +110,25 @@ def _facts(store: Store, run: str, order: Order, manifests: Sequence[Manifest], 
         stint=order.stint,
         elapsed_s=elapsed_s,
         phases=phases,
-        queued_s=_seconds_between(order.created_at, claim.claimed_at) if claim is not None else 0.0,
+        queued_s=_queued_s(store, order, claim) if claim is not None else 0.0,
         kept_running_s=kept_running_s,
         is_finished=end is not None and end.reason == EndReason.FINISHED,
         is_open=end is None,
         has_successor=not math.isinf(kept.until_s),
     )
+
+
+def _queued_s(store: Store, order: Order, claim: Claim) -> float:
+    """From the order to the claim: by what the two sides wrote or by what the store saw, whichever is less.
+
+    The two sides may be machines whose clocks differ by hours; the store stamps both documents by one clock.
+    """
+    said_s = _seconds_between(order.created_at, claim.claimed_at)
+    ordered = store.head(layout.order_key(order.run, order.stint))
+    claimed = store.head(layout.claim_key(order.run, order.stint))
+    if ordered is None or claimed is None:
+        return said_s
+    return min(said_s, max(0.0, claimed.modified_at - ordered.modified_at))
 
 
 def _read(store: Store, key: str, kind: type[R]) -> R | None:
