@@ -41,7 +41,7 @@ def test_hand_over_is_one_line_with_everything_in_it():
     story = Story()
     first = run_of(under_way(1), epoch=9.0)
     assert story.tell(first, 0.0) == []
-    done = ended(1, EndReason.HAND_OVER, last_checkpoint="0001-000009", elapsed_s=15.2, message="deadline near")
+    done = ended(1, EndReason.HAND_OVER, last_checkpoint="0001-000009", elapsed_s=15.2, message="near", epoch=9.0)
     told = story.tell(run_of(done, under_way(2)), 1.0)
     assert texts(told) == ["stint 1 handed over at epoch 9 (checkpoint 0001-000009, 15 s) → stint 2"]
     assert story.tell(run_of(done, under_way(2)), 2.0) == []

@@ -206,3 +206,21 @@ def test_tail_points_carry_what_a_live_view_needs(folder):
     folder.order(1)
     folder.points(1, (1.5, 2.0, 0.25))
     assert SeriesTail(folder.store, RUN).poll() == [MetricPoint(1, 1.5, 2.0, None, {"loss": 0.25}, "log", {})]
+
+
+def test_what_a_script_prints_of_a_tracked_metric_is_not_a_second_point():
+    from outlast.track.series import MetricPoint, prefer_tracked
+
+    points = [
+        MetricPoint(1, 1.0, 1, None, {"loss": 0.4123, "lr": 0.1}, "log"),
+        MetricPoint(1, 1.1, 1, None, {"loss": 0.41234567}, "track"),
+        MetricPoint(1, 2.0, 2, None, {"loss": 0.3123}, "log"),
+        MetricPoint(1, 2.1, 2, None, {"loss": 0.31234567}, "track"),
+    ]
+    kept = prefer_tracked(points)
+    assert [(point.source, dict(point.values)) for point in kept] == [
+        ("log", {"lr": 0.1}),
+        ("track", {"loss": 0.41234567}),
+        ("track", {"loss": 0.31234567}),
+    ]
+    assert prefer_tracked(points[:1], tracked=["loss", "lr"]) == []

@@ -39,12 +39,10 @@ class Story:
     def __init__(self, told_through: int = 0) -> None:
         self.told_through = told_through
         self._notices: set[str] = set()
-        self._epochs: dict[int, str] = {}
         self._ended_at_s: dict[int, float] = {}
 
     def tell(self, view: RunView, now_s: float) -> list[Line]:
         """The lines that are new with this view; each is told once."""
-        self._remember_progress(view)
         lines = []
         for stint in view.stint_list:
             if stint.number != self.told_through + 1 or stint.reason is None:
@@ -56,11 +54,6 @@ class Story:
             lines.append(self._end_line(view, stint, follower))
             self.told_through = stint.number
         return lines + self._notice_lines(view)
-
-    def _remember_progress(self, view: RunView) -> None:
-        running = [stint for stint in view.stint_list if stint.reason is None]
-        if running and view.epoch is not None:
-            self._epochs[running[-1].number] = f"epoch {view.epoch:g}"
 
     def _end_line(self, view: RunView, stint: StintView, follower: StintView | None) -> Line:
         reason = EndReason(stint.reason or EndReason.LOST)
@@ -86,7 +79,9 @@ class Story:
         for checkpoint in view.checkpoints:
             if checkpoint.id == stint.last_checkpoint and checkpoint_progress(checkpoint):
                 return checkpoint_progress(checkpoint)
-        return self._epochs.get(stint.number, "")
+        if stint.epoch is not None:
+            return f"epoch {stint.epoch:g}"
+        return f"step {stint.step}" if stint.step is not None else ""
 
     def _notice_lines(self, view: RunView) -> list[Line]:
         if not view.notice or view.notice in self._notices:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from . import verdict
 from .checkpoints import Restored
@@ -48,6 +48,7 @@ class Supervisor:
         self._reading = threading.Lock()
         self._reached: Tuple[Any, ...] = ()
         self._last_read_s = 0.0
+        self._tracked: Set[str] = set()  # what the script tracks is exact; what it prints of it is rounded
         self.tail = Tail()
         self._until = Until.parse(stint.spec["until"]) if stint.spec.get("until") else None
         self._watcher = Watcher(stint.code_dir, stint.checkpoint_place, self._pids)
@@ -85,6 +86,7 @@ class Supervisor:
         values = message.get("values", {})
         at_s = self._stint.elapsed_s() - (time.monotonic() - message["at"])
         point = Point(round(at_s, 3), message.get("epoch"), message.get("step"), values)
+        self._tracked.update(values)
         self._stint.shipper.metric(point, "track")
         self._stint.progress.measured({k: v for k, v in values.items() if isinstance(v, (int, float))})
         self._started_speaking()
@@ -203,7 +205,7 @@ class Supervisor:
             self._stint.progress.from_log(now_s, *reached)
         for point in points:
             self._stint.shipper.metric(point, "log")
-            self._stint.progress.measured(point.values)
+            self._stint.progress.measured({k: v for k, v in point.values.items() if k not in self._tracked})
 
     def _started_speaking(self) -> None:
         if self._stint.phase == "starting":

@@ -180,6 +180,8 @@ def _stint(folder: RunFolder, number: int, ledger: Mapping[str, float]) -> Stint
         elapsed_s=sum(end.phases.values()) if end and end.phases else beat.elapsed_s if beat else None,
         time_left_s=None if end or beat is None else beat.time_left_s,
         limit_s=order.limit_s,
+        epoch=end.epoch if end else beat.epoch if beat else None,
+        step=end.step if end else beat.step if beat else None,
         ledger=dict(ledger),
     )
 

@@ -49,6 +49,8 @@ class StintView:
     elapsed_s: float | None = None
     time_left_s: float | None = None
     limit_s: float | None = None
+    epoch: float | None = None  # how far it came
+    step: int | None = None
     detail: str = ""  # what the platform says: "waits for 1 cpu"
     ledger: dict[str, float] = field(default_factory=dict)
 

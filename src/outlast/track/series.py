@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -80,7 +81,28 @@ class Series:
 def read_points(store: Store, run: str, stint: int) -> list[MetricPoint]:
     """Everything one stint recorded, in order. Lines that cannot be read are left out."""
     segments = read_segments(store, layout.metrics_prefix(run, stint))
-    return [point for data in segments for point in _parse(stint, data)]
+    return prefer_tracked([point for data in segments for point in _parse(stint, data)])
+
+
+def prefer_tracked(points: Sequence[MetricPoint], tracked: Iterable[str] = ()) -> list[MetricPoint]:
+    """Points without the values read from the log whose names the script also tracks, here or as given.
+
+    What a script prints is a rounded copy of what it tracks; both together would give every place two values.
+    """
+    names = {*tracked, *tracked_names(points)}
+    found = []
+    for point in points:
+        if point.source != "track" and not names.isdisjoint(point.values):
+            values = {name: value for name, value in point.values.items() if name not in names}
+            if not values and not point.texts:
+                continue
+            point = dataclasses.replace(point, values=values)  # noqa: PLW2901
+        found.append(point)
+    return found
+
+
+def tracked_names(points: Iterable[MetricPoint]) -> set[str]:
+    return {name for point in points if point.source == "track" for name in point.values}
 
 
 def read_series(store: Store, run: str) -> dict[str, Series]:
@@ -139,10 +161,13 @@ class SeriesTail:
 
     def __init__(self, store: Store, run: str) -> None:
         self._tail = SegmentTail(store, run, layout.metrics_key)
+        self._tracked: set[str] = set()
 
     def poll(self) -> list[MetricPoint]:
         """What was recorded since the last call."""
-        return [point for stint, data in self._tail.poll() for point in _parse(stint, data)]
+        points = [point for stint, data in self._tail.poll() for point in _parse(stint, data)]
+        self._tracked |= tracked_names(points)
+        return prefer_tracked(points, self._tracked)
 
 
 def final_metrics(series: Mapping[str, Series]) -> dict[str, float]:
