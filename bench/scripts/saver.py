@@ -1,4 +1,7 @@
-"""Equal steps of pure computing, with a checkpoint of the given size every so often; prints the time the steps took."""
+"""Equal steps of pure computing, each followed by writing a checkpoint of the given size.
+
+Prints how long the computing took. In a stint the checkpoint is committed; run by hand it is only written.
+"""
 
 import hashlib
 import os
@@ -26,8 +29,10 @@ for saves in range(ROUNDS):
     for _ in range(WORK):
         digest = hashlib.sha256(digest).digest()
     computed = time.perf_counter()
-    if MEGABYTES:
+    if outlast.info().inside:
         outlast.save(save)
+    else:
+        save(".")
     computing_s += computed - began
     saving_s += time.perf_counter() - computed
 print("computing took", computing_s, "writing took", saving_s, flush=True)

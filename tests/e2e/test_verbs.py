@@ -79,7 +79,7 @@ def test_a_run_of_several_stints_through_every_verb(lab, script):
     (lab.home / "index.db").unlink()
     assert "1 run in the list" in lab.outlast("reindex").stdout
     assert [found["id"] for found in rows(lab)] == [run]
-    lab.outlast("gc")
+    lab.outlast("gc", "--yes")
     assert lab.show(run)["last_checkpoint"] == view["last_checkpoint"]
     lab.outlast("rm", run)
     assert rows(lab) == []

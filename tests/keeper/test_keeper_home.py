@@ -54,6 +54,14 @@ def test_home_of_a_newer_version_is_refused_by_name(tmp_path):
     assert caught.value.exit_code == 2
 
 
+def test_home_of_a_newer_version_is_not_touched(tmp_path):
+    body = json.dumps({"home_format": HOME_FORMAT + 1, "outlast": "99.1", "id": "x"})
+    (tmp_path / "version.json").write_text(body)
+    with pytest.raises(HomeError):
+        Home(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["version.json"]
+
+
 def test_damaged_version_file_is_named(tmp_path):
     Home(tmp_path)
     (tmp_path / "version.json").write_text("{")

@@ -57,6 +57,14 @@ def test_a_folder_that_cannot_be_written_is_a_fault(tmp_path, place):
     assert finding.advice
 
 
+def test_a_home_of_a_newer_version_is_a_fault(tmp_path):
+    (tmp_path / "version.json").write_text('{"home_format": 99, "outlast": "7.3", "id": "x"}')
+    finding = by_name(doctor.examine(tmp_path))["home folder"]
+    assert finding.ok is False
+    assert "7.3" in finding.value
+    assert "upgrade" in finding.advice
+
+
 def test_cards_are_counted(tmp_path, monkeypatch):
     tool = tmp_path / "nvidia-smi"
     tool.write_text("#!/bin/sh\necho 'GPU 0: Tesla V100 (UUID: GPU-1)'\n")

@@ -257,6 +257,19 @@ def test_the_keeper_is_woken_when_a_runner_ends(make, home):
     assert platform.wake_fds() == []
 
 
+def test_an_end_that_nobody_can_deal_with_wakes_the_keeper_once(make, home):
+    """While the queue cannot be read, a descriptor that stays readable would keep the keeper from ever sleeping."""
+    platform = make()
+    platform.submit(a_launch())
+    seen(home)
+    fds = platform.wake_fds()
+    leave(home)
+    assert select.select(fds, [], [], 20)[0] == fds
+    assert platform.wake_fds() == fds
+    assert platform.wake_fds() == []
+    assert state(platform) is JobState.ENDED
+
+
 def test_cancel_ends_everything_of_a_stint(make, home):
     platform = make()
     platform.submit(a_launch(90))

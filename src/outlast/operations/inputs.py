@@ -94,8 +94,11 @@ def _find_source(text: str, base: Path, where: str) -> Path:
     path = absolute(text, base)
     if not path.exists():
         relative = "" if Path(text).is_absolute() else f" (relative to {base})"
-        message = f"no such file or folder: {text}{relative}{guess_path(text, path)}"
-        raise SpecError(message if where == f"--data {text}" else f"{where}: {message}", hint=_HOW_TO_GIVE)
+        near = guess_path(text, path)
+        message = f"no such file or folder: {text}{relative}{near}"
+        raise SpecError(
+            message if where == f"--data {text}" else f"{where}: {message}", hint="" if near else _HOW_TO_GIVE
+        )
     return _require_readable(path, where)
 
 
@@ -110,7 +113,8 @@ def _find_address(text: str, scheme: str, where: str) -> Path:
     if parts.netloc not in ("", "localhost") or not path.is_absolute():
         raise SpecError(f"{where} is not the address of a file here", hint="write it like file:///data/mnist")
     if not path.exists():
-        raise SpecError(f"{where}: no such file or folder: {path}{guess_path(str(path), path)}", hint=_HOW_TO_GIVE)
+        near = guess_path(str(path), path)
+        raise SpecError(f"{where}: no such file or folder: {path}{near}", hint="" if near else _HOW_TO_GIVE)
     return _require_readable(path, where)
 
 

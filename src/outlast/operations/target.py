@@ -31,9 +31,10 @@ def find_target(target: str, cwd: Path) -> Target:
     """
     path = absolute(target, cwd)
     if not path.exists():
+        near = guess_path(target, path)
         raise SpecError(
-            f"no such script or folder: {target} (in {cwd}){guess_path(target, path)}",
-            hint="give a script, a folder with outlast.toml or a spec file, like: outlast run train.py",
+            f"no such script or folder: {target} (in {cwd}){near}",
+            hint="" if near else "give a script, a folder with outlast.toml or a spec file, like: outlast run train.py",
         )
     if path.is_dir():
         toml = _toml_in(path)
