@@ -32,7 +32,7 @@ types:
 	$(BIN)/mypy
 
 unit:
-	OUTLAST_TEST_SEED=$(SEED) $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
+	$(if $(SEED),OUTLAST_TEST_SEED=$(SEED)) $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock

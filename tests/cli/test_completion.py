@@ -68,6 +68,7 @@ def test_broken_home_completes_nothing_and_prints_nothing(tmp_path):
 def test_script_of_each_shell(shell, expected, outlast):
     code, out, _ = outlast("--show-completion", shell)
     assert code == 0 and expected in out and "_OUTLAST_COMPLETE=complete_" + shell in out
+    assert "_OUTLAST_COMPLETE" not in os.environ
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=out, text=True, check=True)
 

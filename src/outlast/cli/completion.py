@@ -40,18 +40,25 @@ def set_up(option: str, rest: Sequence[str]) -> int:
     if not rest:
         return _ask([option])
     if option == "--show-completion" and len(rest) == 1 and rest[0] in SHELLS:
-        os.environ[COMPLETE_VARIABLE] = f"source_{rest[0]}"
-        return _ask([])
+        return _ask([], f"source_{rest[0]}")
     known = ", ".join(SHELLS)
     hint = f"outlast --show-completion SHELL prints the script of {known}; --install-completion takes no value"
     return complain(f"cannot set up completion for {' '.join(rest)!r}", hint)
 
 
-def _ask(arguments: list[str]) -> int:
+def _ask(arguments: list[str], instruction: str | None = None) -> int:
+    """Let typer answer; it takes the instruction from the environment and nowhere else."""
+    before = os.environ.get(COMPLETE_VARIABLE)
+    if instruction is not None:
+        os.environ[COMPLETE_VARIABLE] = instruction
     try:
         _root().main(args=arguments, prog_name="outlast", complete_var=COMPLETE_VARIABLE)
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0
+    finally:
+        # Whoever calls us as a library goes on with the environment it had.
+        if instruction is not None and before is None:
+            del os.environ[COMPLETE_VARIABLE]
     return 0
 
 
