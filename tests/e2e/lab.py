@@ -14,7 +14,8 @@ from outlast.inside import processes
 SCRIPTS = Path(__file__).parent / "scripts"
 
 #: No pauses between tries and no patience limit: the crash tests interrupt far more often than the world does.
-RELENTLESS = {"OUTLAST_BACKOFF_S": "0", "OUTLAST_NO_PROGRESS_LIMIT": "100000"}
+#: A keeper that is killed while it ends a stint may leave a frozen runner; silence gives it away, here soon.
+RELENTLESS = {"OUTLAST_BACKOFF_S": "0", "OUTLAST_NO_PROGRESS_LIMIT": "100000", "OUTLAST_SILENCE_LIMIT_S": "10"}
 
 
 class Lab:
@@ -94,7 +95,7 @@ class Lab:
                 raise AssertionError(f"{run} is still {view.state}: {view.to_json(detail=True)}\n{self.story()}")
             time.sleep(0.05)
 
-    def until(self, condition, timeout_s=60, pause_s=0.01):
+    def until(self, condition, timeout_s=150, pause_s=0.01):
         """Wait for a condition and return what it returned."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -140,8 +141,19 @@ class Lab:
         ensure_keeper(Home(self.home), self.environ)
 
     def story(self):
-        logs = [self.home / "keeper.log", *self.home.glob("local/jobs/*/runner.log")]
-        return "\n".join(f"== {log}\n{log.read_text(errors='replace')[-3000:]}" for log in logs if log.exists())
+        """What is left to look at when something did not happen: processes, stints, the keeper's log."""
+        lines = []
+        for pid in self.pids():
+            stat = processes.read_stat(pid)
+            command = Path("/proc", str(pid), "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
+            lines.append(f"{pid} {stat.state if stat else '?'} {command[-160:]}")
+        for run in self.client.runs.list():
+            view = self.client.runs.get(run.id)
+            lines.append(f"{view.id} {view.state}: {view.message} {view.notice}")
+            lines += [str(stint)[:600] for stint in view.stint_list[-2:]]
+        logs = [self.home / "keeper.log", *sorted(self.home.glob("local/jobs/*/runner.log"))[-2:]]
+        lines += [f"== {log}\n{log.read_text(errors='replace')[-2000:]}" for log in logs if log.exists()]
+        return "\n".join(lines)
 
     def close(self):
         for process in self._started:

@@ -53,7 +53,7 @@ class Home:
 
     def _require_writable(self) -> None:
         if not self.path.is_dir():
-            self.path.mkdir(mode=0o700, parents=True)
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)  # another command may be making it too
         if not os.access(self.path, os.W_OK | os.X_OK):
             read_only = os.statvfs(self.path).f_flag & os.ST_RDONLY
             raise OSError(errno.EROFS if read_only else errno.EACCES, "")
