@@ -10,18 +10,20 @@ from pathlib import Path
 
 from outlast.client import Client
 from outlast.inside import processes
+from outlast.keeper.home import Home
+from outlast.settings import write_setting
 
 SCRIPTS = Path(__file__).parent / "scripts"
 
 #: No pauses between tries and no patience limit: the crash tests interrupt far more often than the world does.
 #: A keeper that is killed while it ends a stint may leave a frozen runner; silence gives it away, here soon.
-RELENTLESS = {"OUTLAST_BACKOFF_S": "0", "OUTLAST_NO_PROGRESS_LIMIT": "100000", "OUTLAST_SILENCE_LIMIT_S": "10"}
+RELENTLESS = {"backoff_s": "0", "no_progress_limit": "100000", "silence_limit_s": "10"}
 
 
 class Lab:
     """Everything happens below `folder`; `close` ends whatever is left."""
 
-    def __init__(self, folder, **environment):
+    def __init__(self, folder, settings=None, **environment):
         self.folder = Path(folder)
         self.home = self.folder / "home"
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTLAST_")}
@@ -135,7 +137,6 @@ class Lab:
 
     def wake(self):
         """Any command that looks after runs starts the keeper again; this is the cheapest."""
-        from outlast.keeper.home import Home
         from outlast.keeper.wake import ensure_keeper
 
         ensure_keeper(Home(self.home), self.environ)

@@ -54,7 +54,7 @@ def victims(lab, kind):
 @pytest.mark.parametrize("sandbox", ["auto", "off"])
 def test_final_weights_survive_any_number_of_kills(tmp_path, script, sandbox):
     chance = seed_for(f"{script} {sandbox}")
-    lab = Lab(tmp_path, **RELENTLESS)
+    lab = Lab(tmp_path, RELENTLESS)
     try:
         train = lab.project(script)
         run = lab.submit(

@@ -13,7 +13,8 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set
 _PR_SET_PDEATHSIG = 1
 
 # Loaded at import: between fork and exec only calls that take no lock are safe, and loading a library takes one.
-_LIBC = ctypes.CDLL(None, use_errno=True)
+# Looking a function up takes one too.
+_PRCTL = ctypes.CDLL(None, use_errno=True).prctl
 
 
 class Stat(NamedTuple):
@@ -223,7 +224,7 @@ def die_with_parent(parent: Optional[int] = None) -> None:
     The kernel watches the thread that forked, so start children from a thread that lives as long as the runner.
     With `parent` (the runner's pid) a parent that is gone already ends this process at once.
     """
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if parent is not None and os.getppid() != parent:
         os._exit(1)
 
