@@ -30,6 +30,9 @@ class Lab:
         self.environ.update(environment, OUTLAST_HOME=str(self.home), NO_COLOR="1", COLUMNS="100")
         self._client = None
         self._started = []
+        # In the home and not in the environment: any command or client may be the one that starts the keeper.
+        for name, value in (settings or {}).items():
+            write_setting(Home(self.home).path, name, value)
 
     @property
     def client(self):

@@ -385,3 +385,14 @@ def test_ready_marks_are_json(bench, only_wheels, base_venv):
     mark.write_text("torn")
     assert bench.prepare("tinytwo", base_venv).built
     assert shutil.which(bench.prepare("tinytwo", base_venv).python)
+
+
+def test_interpreter_that_is_killed_is_the_places_fault(tmp_path):
+    from outlast.inside.errors import PlaceError
+    from outlast.inside.interpreter import examine_python
+
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nkill -9 $$\n")
+    python.chmod(0o755)
+    with pytest.raises(PlaceError, match="signal 9"):
+        examine_python(str(python), str(tmp_path / "cache"))

@@ -94,6 +94,9 @@ def _ask(python: str) -> Interpreter:
         raise RequestError("cannot start %s: %s; name another with --python" % (python, error.strerror)) from None
     except subprocess.TimeoutExpired:
         raise PlaceError("%s did not answer within 60 s" % python) from None
+    if done.returncode < 0:
+        # Somebody or the lack of memory ended it: that says nothing about the interpreter.
+        raise PlaceError("%s was ended by signal %d while it told about itself" % (python, -done.returncode))
     lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
     try:
         return Interpreter(**json.loads(lines[-1]))
