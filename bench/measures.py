@@ -81,7 +81,7 @@ def _submitit() -> float:
 
 def chain() -> list[Result]:
     """Ten stints against one, the same steps; and the pause at each cut."""
-    epochs = 400
+    epochs = 160
     with home() as (folder, environ):
         script = _project(folder, "steps.py")
         straight = _run_steps(environ, script, epochs)
