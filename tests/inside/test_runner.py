@@ -190,11 +190,11 @@ def test_a_fenced_runner_stops_its_script_and_commits_nothing(tmp_path):
     runner = bench.start()
     eventually(lambda: bench.checkpoints())
     bench.store.put_if_absent(layout.end_key(bench.run, 1), End("lost", by="keeper").to_bytes())
+    known = bench.checkpoints()
     runner.communicate(timeout=30)
     assert bench.end().by == "keeper"
-    # One commit may have been past its last check when the fence went up; none comes after the runner is gone.
-    known = bench.checkpoints()
-    assert bench.checkpoints() == known
+    # One commit may have been past its last check when the fence went up; a thousand epochs would have made more.
+    assert len(bench.checkpoints()) <= len(known) + 1
 
 
 def test_killing_the_runner_ends_the_script_too(tmp_path):
