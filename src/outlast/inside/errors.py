@@ -2,6 +2,7 @@
 
 InsideError
 ├── RequestError    the request is at fault: retrying the same thing cannot help
+│   └── AccessDenied  the keys are missing, wrong, or may not do this
 ├── PlaceError      the machine or the network is at fault: another try may work
 │   └── StoreFull   no space left where bytes are kept
 ├── NotFound        a key that the store does not have
@@ -18,6 +19,10 @@ class InsideError(Exception):
 
 class RequestError(InsideError):
     """The request cannot work anywhere: a missing input, a requirement that does not exist."""
+
+
+class AccessDenied(RequestError):
+    """Credentials are missing or wrong, or do not allow this."""
 
 
 class PlaceError(InsideError):

@@ -1,0 +1,1 @@
+"""The mover: files between this machine and any store, in both halves, with the standard library alone."""

@@ -1,0 +1,1 @@
+"""S3 and OBS with the standard library: one client for both halves."""

@@ -1,0 +1,145 @@
+"""Many files at once: jobs one after the other, and the parts of large ones as soon as they may go."""
+
+from __future__ import annotations
+
+import collections
+import threading
+from typing import Any, Deque, Iterable, Iterator, List, Optional
+
+from ..errors import AccessDenied, InsideError, PlaceError
+from ..move.base import Job, Report
+from ..net.connection import Steps
+from ..net.drive import Loop, Source
+
+#: Connections at once: enough to hide the latency of a server far away, few enough not to be told to slow down.
+WIDTH = 32
+#: Parts of large files at once, in a second thread: checksums and copies then run beside the small files.
+_LARGE_WIDTH = 4
+
+
+class Jobs(Source):
+    """The work of one `send` or `fetch`. A subclass says how a job begins."""
+
+    def __init__(self, jobs: Iterable[Job], report: Report) -> None:
+        self._jobs: Iterator[Job] = iter(jobs)
+        self._parts: Deque[Steps[None]] = collections.deque()
+        self._open = 0  # jobs taken and not yet ended
+        self._drained = False
+        self._changed = threading.Condition()
+        self.lock = threading.Lock()  # for what a subclass shares between its steps
+        self.report = report
+        self.fatal: Optional[InsideError] = None
+
+    def begin(self, job: Job) -> Optional[Steps[None]]:
+        """The first steps of a job; None when its parts are queued already."""
+        raise NotImplementedError
+
+    def take(self) -> Optional[Steps[None]]:
+        while True:
+            steps = self.take_part()
+            if steps is not None:
+                return steps
+            job = self._next_job()
+            if job is None:
+                return None
+            steps = self.begin(job)
+            if steps is not None:
+                return steps
+
+    def _next_job(self) -> Optional[Job]:
+        with self._changed:
+            if self._drained or self.fatal is not None:
+                return None
+            try:
+                job = next(self._jobs)
+            except BaseException as error:
+                self._drained = True
+                self._changed.notify_all()
+                if isinstance(error, StopIteration):
+                    return None
+                raise
+            self._open += 1
+        return job
+
+    def take_part(self) -> Optional[Steps[None]]:
+        try:
+            return self._parts.popleft()
+        except IndexError:
+            return None
+
+    def finished(self) -> bool:
+        with self._changed:
+            return self.fatal is not None or (self._drained and not self._parts and self._open == 0)
+
+    def wait(self) -> None:
+        with self._changed:
+            if not self._parts:
+                self._changed.wait(0.2)
+
+    def queue(self, parts: List[Steps[None]]) -> None:
+        """Parts of a job that has begun: they go before the next job."""
+        with self._changed:
+            self._parts.extend(parts)
+            self._changed.notify_all()
+
+    def end(self, job: Job, error: Optional[InsideError] = None) -> None:
+        """A job has ended, well or not."""
+        if error is None:
+            self.report.done(job)
+        else:
+            self.report.failed(job, error)
+        with self._changed:
+            self._open -= 1
+            if isinstance(error, AccessDenied) and self.fatal is None:
+                # Wrong keys are wrong for every file: going on would only repeat the message.
+                self.fatal = error
+            self._changed.notify_all()
+
+    def guarded(self, job: Job, steps: Steps[Any], last: bool = True) -> Steps[None]:
+        """Run steps whose faults are the job's own. With `last` the job has ended when they have."""
+        try:
+            yield from steps
+        except InsideError as error:
+            self.end(job, error)
+        except OSError as error:
+            self.end(job, PlaceError("cannot copy %s: %s" % (error.filename or job.local, error.strerror)))
+        else:
+            if last:
+                self.end(job)
+
+
+class _PartsOnly(Source):
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self.take = jobs.take_part  # type: ignore[method-assign]
+        self.finished = jobs.finished  # type: ignore[method-assign]
+        self.wait = jobs.wait  # type: ignore[method-assign]
+
+
+def run(jobs: Jobs, width: int = 0) -> None:
+    """Run all jobs: one loop for everything, and one beside it for the parts of large files."""
+    trouble: List[BaseException] = []
+
+    def beside() -> None:
+        try:
+            Loop(width or _LARGE_WIDTH, stopping).run(_PartsOnly(jobs))
+        except BaseException as error:
+            trouble.append(error)
+            raise
+
+    def stopping() -> bool:
+        return bool(trouble) or jobs.report.stopping()
+
+    thread = threading.Thread(target=beside, name="outlast-parts", daemon=True)
+    thread.start()
+    try:
+        Loop(width or WIDTH, stopping).run(jobs)
+    except BaseException as error:
+        trouble.append(error)
+        raise
+    finally:
+        thread.join()
+    if jobs.fatal is not None:
+        raise jobs.fatal
+    if trouble:
+        raise trouble[0]

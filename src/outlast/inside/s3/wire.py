@@ -1,0 +1,189 @@
+"""The XML of S3 and OBS: pure functions from and to bytes."""
+
+from __future__ import annotations
+
+import calendar
+import functools
+import time
+from email.utils import parsedate
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from urllib.parse import unquote_plus
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+from ..move.base import FOLDER, Item
+from ..net.connection import Unreachable
+
+
+class Page(NamedTuple):
+    """One page of a listing."""
+
+    items: List[Item]
+    next_after: str  # where the next page begins; empty on the last
+
+
+class Fault(NamedTuple):
+    """What the body of a failed answer says."""
+
+    code: str
+    message: str
+    fields: Dict[str, str]
+
+
+def parse(body: bytes) -> ElementTree.Element:
+    """An XML body without its namespaces."""
+    try:
+        root = ElementTree.fromstring(body)
+    except ElementTree.ParseError:
+        raise Unreachable("the server's answer is not the XML of an object store: %r" % body[:80]) from None
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    return root
+
+
+def fault_in(body: bytes) -> Fault:
+    """The error that a body describes; empty when it describes none."""
+    if not body.lstrip().startswith(b"<"):
+        return Fault("", body[:200].decode("utf-8", "replace"), {})
+    try:
+        root = ElementTree.fromstring(body)
+    except ElementTree.ParseError:
+        return Fault("", "", {})
+    fields = {each.tag.rpartition("}")[2]: each.text or "" for each in root.iter()}
+    return Fault(fields.get("Code", ""), fields.get("Message", ""), fields)
+
+
+def page_of(body: bytes) -> Page:
+    """A page of ListObjects, either version."""
+    root = parse(body)
+    encoded = root.findtext("EncodingType") == "url"
+    items: List[Item] = []
+    for each in root.iter("Contents"):
+        found = {child.tag: child.text or "" for child in each}
+        key = _decoded(found.get("Key", ""), encoded)
+        items.append(_item(key, found))
+    prefixes = [_decoded(each.findtext("Prefix") or "", encoded) for each in root.iter("CommonPrefixes")]
+    items += [Item(prefix.rstrip("/"), 0, 0, FOLDER) for prefix in prefixes]
+    items.sort()
+    if root.findtext("IsTruncated") != "true":
+        return Page(items, "")
+    # AWS leaves NextMarker out when there is no delimiter; then the last name is where the next page begins.
+    marker = _decoded(root.findtext("NextMarker") or "", encoded)
+    return Page(items, marker or (max([*(item.path for item in items), *prefixes]) if items else ""))
+
+
+def _item(key: str, found: Dict[str, str]) -> Item:
+    tag = found.get("ETag", "").strip('"')
+    size = int(found.get("Size") or 0)
+    modified_ns = time_ns(found.get("LastModified", ""))
+    if key.endswith("/") and size == 0:
+        return Item(key[:-1], 0, modified_ns, FOLDER)
+    return Item(key, size, modified_ns, digest=digest_of(tag), tag=tag)
+
+
+def digest_of(tag: str) -> str:
+    """The MD5 that an entity tag is, for an object that was not put together from parts."""
+    return "md5:" + tag.lower() if len(tag) == 32 and "-" not in tag else ""
+
+
+@functools.lru_cache(maxsize=4096)
+def time_ns(text: str) -> int:
+    """Nanoseconds since 1970 of an ISO or HTTP date; 0 for none."""
+    try:
+        if text[:4].isdigit():
+            whole, _, rest = text.rstrip("Z").partition(".")
+            seconds = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S"))
+            return seconds * 10**9 + int((rest + "000000000")[:9])
+        parsed = parsedate(text)
+        return calendar.timegm(parsed) * 10**9 if parsed else 0
+    except ValueError:
+        return 0
+
+
+def _decoded(text: str, encoded: bool) -> str:
+    return unquote_plus(text, errors="surrogateescape") if encoded else text
+
+
+def upload_id_of(body: bytes) -> str:
+    found = parse(body).findtext("UploadId")
+    if not found:
+        raise Unreachable("the server began a multipart upload without naming it")
+    return found
+
+
+class Part(NamedTuple):
+    """One part of a multipart upload that the server has."""
+
+    number: int
+    tag: str
+    size_bytes: int
+    crc32: str = ""  # base64, as the server repeats it
+
+
+def parts_of(body: bytes) -> Tuple[List[Part], int]:
+    """The parts in a page of ListParts, and the number after which the next page begins (0 on the last)."""
+    root = parse(body)
+    parts = [
+        Part(
+            int(each.findtext("PartNumber") or 0),
+            (each.findtext("ETag") or "").strip('"'),
+            int(each.findtext("Size") or 0),
+            each.findtext("ChecksumCRC32") or "",
+        )
+        for each in root.iter("Part")
+    ]
+    more = root.findtext("IsTruncated") == "true"
+    return parts, int(root.findtext("NextPartNumberMarker") or 0) if more else 0
+
+
+def completion(parts: Sequence[Part]) -> bytes:
+    """The body that puts parts together."""
+    lines = []
+    for part in sorted(parts):
+        check = "<ChecksumCRC32>%s</ChecksumCRC32>" % part.crc32 if part.crc32 else ""
+        lines.append(
+            "<Part><PartNumber>%d</PartNumber><ETag>&quot;%s&quot;</ETag>%s</Part>" % (part.number, part.tag, check)
+        )
+    text = "<CompleteMultipartUpload>%s</CompleteMultipartUpload>" % "".join(lines)
+    return text.encode("ascii")
+
+
+def deletion(keys: Sequence[str]) -> bytes:
+    """The body that removes up to a thousand keys."""
+    lines = "".join("<Object><Key>%s</Key></Object>" % _xml_text(key) for key in keys)
+    return ("<Delete><Quiet>true</Quiet>%s</Delete>" % lines).encode("utf-8", "surrogateescape")
+
+
+def _xml_text(text: str) -> str:
+    # A bare line break or tab would be normalised by the reader.
+    return escape(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+def failures_in(body: bytes) -> List[Tuple[str, str, str]]:
+    """Key, code and message of what a multiple delete could not remove."""
+    if not body.strip():
+        return []
+    return [
+        (each.findtext("Key") or "", each.findtext("Code") or "", each.findtext("Message") or "")
+        for each in parse(body).iter("Error")
+    ]
+
+
+def buckets_of(body: bytes) -> List[str]:
+    return [each.findtext("Name") or "" for each in parse(body).iter("Bucket")]
+
+
+def location_body(region: str) -> bytes:
+    """The body that makes a bucket in a region; empty for the region that must not be named."""
+    if region in ("", "us-east-1"):
+        return b""
+    text = "<CreateBucketConfiguration><LocationConstraint>%s</LocationConstraint></CreateBucketConfiguration>"
+    return (text % escape(region)).encode("utf-8")
+
+
+def crc_of(headers: Dict[str, str]) -> Optional[str]:
+    """The CRC-32 of the whole object as an answer states it, in base64; None when it states none."""
+    if headers.get("x-amz-checksum-type", "FULL_OBJECT") != "FULL_OBJECT":
+        return None
+    text = headers.get("x-amz-checksum-crc32")
+    return text if text and "-" not in text else None
