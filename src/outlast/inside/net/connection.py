@@ -32,7 +32,11 @@ class Unreachable(PlaceError):
 
 
 class CutOff(Unreachable):
-    """A kept connection was closed before any answer: the request may not even have been read."""
+    """The connection was closed before any answer: the request may not even have been read."""
+
+
+class Stale(CutOff):
+    """That happened on a kept connection: the server had most likely closed it before. Trying again costs nothing."""
 
 
 class FilePart(NamedTuple):

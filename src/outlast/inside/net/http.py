@@ -12,7 +12,7 @@ from typing import Any, Deque, Iterator, List, NamedTuple, Optional, Sequence, T
 from urllib.parse import urlsplit
 
 from ..errors import RequestError
-from .connection import CHUNK_BYTES, Body, Connection, CutOff, FilePart, Head, Steps, Unreachable
+from .connection import CHUNK_BYTES, Body, Connection, CutOff, FilePart, Head, Stale, Steps, Unreachable
 from .drive import finish
 
 __all__ = ["Answer", "FilePart", "Head", "Http", "Response", "Unreachable"]
@@ -86,10 +86,9 @@ class Http:
     def exchange(self, method: str, head: bytes, body: Body = b"") -> Steps[Tuple[Connection, Head]]:
         """Send and read up to the body of the answer.
 
-        A kept connection that the server had closed is replaced at once when the request can be repeated: its
-        closing says nothing about the server's health.
+        A kept connection that the server had closed is replaced at once for what only reads; for the rest `Stale`
+        tells the caller, who knows whether a second time does harm.
         """
-        repeatable = isinstance(body, (bytes, FilePart))
         while True:
             connection = self._take_idle()
             fresh = connection is None
@@ -98,10 +97,12 @@ class Http:
             try:
                 yield from connection.send(head, body)
                 return connection, (yield from connection.receive_head())
-            except CutOff:
+            except CutOff as error:
                 connection.close()
-                if fresh or not repeatable:
+                if fresh:
                     raise
+                if method not in ("GET", "HEAD"):
+                    raise Stale(str(error)) from None
             except BaseException:
                 connection.close()
                 raise

@@ -18,6 +18,13 @@ class Policy(NamedTuple):
     first_s: float = 0.2
     longest_s: float = 8.0
     total_s: float = 120.0
+    timeout_s: float = 60.0  # of one silence within a try
+
+
+#: For whoever has others to look after: one second try, then say so.
+HURRIED = Policy(tries=2, total_s=10.0, timeout_s=10.0)
+#: For what must arrive even if the store is away for minutes: a checkpoint, the end of a stint.
+STEADFAST = Policy(tries=60, total_s=300.0)
 
 
 class Again(Exception):

@@ -47,7 +47,7 @@ class Downloads(Jobs):
         self._buffers = threading.local()
 
     def begin(self, job: Job) -> Optional[Steps[None]]:
-        if job.size_bytes <= max(SINGLE_BYTES, self._how.part_bytes):
+        if job.size_bytes <= (self._how.part_bytes or SINGLE_BYTES):
             return self.guarded(job, self._single(job))
         try:
             self._begin(job)

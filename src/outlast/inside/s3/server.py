@@ -9,7 +9,7 @@ from email.utils import parsedate
 from typing import Optional, Sequence, Tuple
 
 from ..errors import AccessDenied, Damaged, InsideError, NotFound, PlaceError, RequestError, StoreFull
-from ..net.connection import Body, Connection, Head, Steps, Unreachable
+from ..net.connection import Body, Connection, Head, Stale, Steps, Unreachable
 from ..net.http import Answer, Http
 from ..net.retry import Again, Patience, Policy, retry_after_s
 from ..signing import signer_for
@@ -36,7 +36,7 @@ class Server:
         self.signer = signer_for(access)
         self.prefix = self.signer.header_prefix
         self.in_path = _in_path(access, bucket)
-        self.http = Http(_endpoint(access, "" if self.in_path else bucket), access.ca_file, access.verify)
+        self.http = Http(_endpoint(access, "" if self.in_path else bucket), access.ca_file, access.verify, policy.timeout_s)
         self._clock_mended = False
         #: OBS checks Content-MD5 and knows no CRC; S3 says by its first answer whether it does.
         self.checks_crc: Optional[bool] = None if (access.signature or V4) == V4 and access.kind == "s3" else False
@@ -77,6 +77,8 @@ class Server:
                 if head.status in ok and not (head.status == 200 and _failed_late(content)):
                     return Answer(head, content, tries)
                 raise self.trouble(method, key, head, content)
+            except Stale:
+                continue
             except Unreachable as error:
                 again = Again(error)
             except Again as error:

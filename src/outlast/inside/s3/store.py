@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from typing import BinaryIO, Iterator, Optional
+from typing import BinaryIO, ClassVar, Iterable, Iterator, Optional
 
 from ..errors import NotFound, RequestError
 from ..move.base import FOLDER
+from ..net.retry import Policy
 from ..stores.access import Access
 from ..stores.base import Data, Entry, Store, check_key, check_prefix
 from .client import S3Client
@@ -22,8 +23,10 @@ _CHUNK_BYTES = 1 << 20
 class S3Store(Store):
     """A store below one prefix of a bucket. A write is visible whole, and durable when it returns."""
 
-    def __init__(self, access: Access, bucket: str, prefix: str = "") -> None:
-        self._tree = S3Tree(access, bucket)
+    pace_s: ClassVar[float] = 1.0
+
+    def __init__(self, access: Access, bucket: str, prefix: str = "", policy: Optional[Policy] = None) -> None:
+        self._tree = S3Tree(access, bucket, policy)
         self._client: S3Client = self._tree.client
         self._prefix = prefix.strip("/") + "/" if prefix.strip("/") else ""
         self._claims = Claims(self._client, self._prefix)
@@ -93,7 +96,18 @@ class S3Store(Store):
                 yield Entry(item.path[cut:], item.size_bytes, item.modified_ns / 1e9)
 
     def delete(self, key: str) -> None:
-        self._client.delete([self._key(key)])
+        self.delete_all([key])
+
+    def delete_all(self, keys: Iterable[str]) -> None:
+        wholes = [self._key(key) for key in keys]
+        if wholes:
+            self._client.delete(wholes)
+            self._claims.forget(wholes)
+
+    @property
+    def conditional(self) -> bool:
+        """Whether the server itself refuses to overwrite. Asks it once, by writing a key twice."""
+        return self._claims.conditional
 
     def touch(self, key: str) -> bool:
         whole = self._key(key)

@@ -9,7 +9,7 @@ from ..errors import RequestError
 from ..move.base import FOLDER, Item, Job, Moving, Report, Tree
 from ..net.connection import Unreachable
 from ..net.drive import finish
-from ..net.retry import Again, Patience
+from ..net.retry import Again, Patience, Policy
 from ..stores.access import Access
 from . import jobs as lanes
 from .client import S3Client
@@ -26,8 +26,8 @@ _COPY_PART_BYTES = 1 << 30
 class S3Tree(Tree):
     """One bucket. Folders are what keys share before a slash; an empty one is an object whose name ends with one."""
 
-    def __init__(self, access: Access, bucket: str) -> None:
-        self.client = S3Client(access, bucket)
+    def __init__(self, access: Access, bucket: str, policy: Optional[Policy] = None) -> None:
+        self.client = S3Client(access, bucket, policy)
         self.url = self.client.url
 
     def stat(self, path: str) -> Optional[Item]:

@@ -20,7 +20,7 @@ from .wire import Part
 #: Files up to this size go in one request.
 SINGLE_BYTES = 32 << 20
 _SMALLEST_PART_BYTES = 32 << 20
-_MOST_PARTS = 9_000
+_MOST_PARTS = 10_000
 #: Read whole and sent with the headers in one system call.
 _IN_MEMORY_BYTES = 256 << 10
 _BLOCK_BYTES = 512 << 10
@@ -41,7 +41,7 @@ class Uploads(Jobs):
         self._how = how
 
     def begin(self, job: Job) -> Steps[None]:
-        if job.size_bytes <= max(SINGLE_BYTES, self._how.part_bytes):
+        if job.size_bytes <= (self._how.part_bytes or SINGLE_BYTES):
             return self.guarded(job, self._single(job))
         return self.guarded(job, self._begin(job), last=False)
 
@@ -109,17 +109,19 @@ class Uploads(Jobs):
         return wire.upload_id_of(answer.body)
 
     def _resume(self, job: Job, journal: Journal) -> Steps[Tuple[str, Dict[int, Part]]]:
-        upload = journal.read()
-        have: Dict[int, Part] = {}
+        """The upload that the journal knows, and those of its parts that the server still has."""
+        upload, noted = journal.read()
         if not upload:
-            return "", have
+            return "", {}
+        have: Dict[int, Part] = {}
         after = 0
         try:
             while True:
                 query = [("uploadId", upload), ("max-parts", "1000"), ("part-number-marker", str(after))]
                 answer = yield from self._server.call("GET", job.path, query)
                 parts, after = wire.parts_of(answer.body)
-                have.update((part.number, part) for part in parts)
+                # Servers do not repeat the checksum that completing asks for; the journal has it.
+                have.update((part.number, noted[part.number]) for part in parts if part.same_as(noted.get(part.number)))
                 if not after:
                     return upload, have
         except (NotFound, RequestError):
@@ -132,8 +134,10 @@ class Uploads(Jobs):
         try:
             query = [("partNumber", str(number)), ("uploadId", large.upload)]
             part = yield from self._put(large.descriptor, large.job, offset, length, query)
+            part = part._replace(number=number)
+            large.journal.note(part)
             with self.lock:
-                large.parts.append(part._replace(number=number))
+                large.parts.append(part)
                 large.missing -= 1
                 last = large.missing == 0 and not large.ended
             if last:
@@ -191,14 +195,18 @@ class Journal:
         name = hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
         self._path = os.path.join(folder, name + ".upload") if folder else ""
 
-    def read(self) -> str:
+    def read(self) -> Tuple[str, Dict[int, Part]]:
+        """The upload's id and the parts that went in, or nothing."""
         if not self._path:
-            return ""
+            return "", {}
         try:
             with open(self._path, encoding="utf-8") as file:
-                return file.read().strip()
-        except OSError:
-            return ""
+                upload = file.readline().strip()
+                # The last line may be torn.
+                parts = [Part(*json.loads(line)) for line in file if line.endswith("\n")]
+        except (OSError, ValueError, TypeError):
+            return "", {}
+        return upload, {part.number: part for part in parts}
 
     def write(self, upload: str) -> None:
         """A journal that cannot be written only makes a later try slower."""
@@ -206,9 +214,14 @@ class Journal:
             try:
                 os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
                 with open(self._path, "w", encoding="utf-8") as file:
-                    file.write(upload)
+                    file.write(upload + "\n")
             except OSError:
-                pass
+                self._path = ""
+
+    def note(self, part: Part) -> None:
+        if self._path:
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(part) + "\n")
 
     def forget(self) -> None:
         if self._path:

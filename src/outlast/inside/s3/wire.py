@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import calendar
 import functools
+import re
 import time
 from email.utils import parsedate
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, unescape
 
 from ..move.base import FOLDER, Item
 from ..net.connection import Unreachable
+
+_FIELD = re.compile(r"<(\w+)>([^<]*)</")
 
 
 class Page(NamedTuple):
@@ -42,14 +45,14 @@ def parse(body: bytes) -> ElementTree.Element:
 
 
 def fault_in(body: bytes) -> Fault:
-    """The error that a body describes; empty when it describes none."""
-    if not body.lstrip().startswith(b"<"):
-        return Fault("", body[:200].decode("utf-8", "replace"), {})
-    try:
-        root = ElementTree.fromstring(body)
-    except ElementTree.ParseError:
-        return Fault("", "", {})
-    fields = {each.tag.rpartition("}")[2]: each.text or "" for each in root.iter()}
+    """The error that a body describes; empty when it describes none.
+
+    Read leniently: a body that is damaged or cut off still tells what matters.
+    """
+    text = body[:16_384].decode("utf-8", "replace")
+    fields = {name: unescape(value) for name, value in _FIELD.findall(text)}
+    if "Code" not in fields and not text.lstrip().startswith("<"):
+        return Fault("", text[:200].strip(), {})
     return Fault(fields.get("Code", ""), fields.get("Message", ""), fields)
 
 
@@ -117,7 +120,10 @@ class Part(NamedTuple):
     number: int
     tag: str
     size_bytes: int
-    crc32: str = ""  # base64, as the server repeats it
+    crc32: str = ""  # base64
+
+    def same_as(self, other: Optional[Part]) -> bool:
+        return other is not None and (self.tag, self.size_bytes) == (other.tag, other.size_bytes)
 
 
 def parts_of(body: bytes) -> Tuple[List[Part], int]:
