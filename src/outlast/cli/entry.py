@@ -53,6 +53,8 @@ def _dispatch(arguments: list[str]) -> int:
         first, rest = rest[0], ["--help"]
     if first not in VERBS:
         return _unknown(first)
+    # Looking for plug-ins of pydantic reads the metadata of every installed package: 25 ms of each command.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from outlast.cli.command import run_verb
 
     return run_verb(first, rest, debug=debug)
