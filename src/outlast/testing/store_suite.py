@@ -23,7 +23,11 @@ GOOD_KEYS = ["a", "runs/x/spec.json", "größe/数据 集/é.bin", "a b/c%20d", 
 
 
 class StoreSuite:
-    """One test per promise of `outlast.store.base.Store`."""
+    """One test per promise of `outlast.store.base.Store`. A slow store may take smaller counts."""
+
+    races = 10
+    rewrites = 40
+    churns = 50
 
     @pytest.fixture
     def store(self) -> Store:
@@ -50,7 +54,7 @@ class StoreSuite:
         assert store.get("claim") == b"mine"
 
     def test_of_eight_writers_exactly_one_wins(self, store: Store) -> None:
-        for turn in range(10):
+        for turn in range(self.races):
             barrier = threading.Barrier(8)
 
             def write(name: int, barrier: threading.Barrier = barrier, key: str = f"race/{turn}") -> bool:
@@ -68,7 +72,7 @@ class StoreSuite:
         done = threading.Event()
 
         def rewrite() -> None:
-            for turn in range(40):
+            for turn in range(self.rewrites):
                 store.put_quick("k", versions[turn % 2])
             done.set()
 
@@ -91,7 +95,7 @@ class StoreSuite:
         thread = threading.Thread(target=churn)
         thread.start()
         try:
-            for turn in range(50):
+            for turn in range(self.churns):
                 store.put_quick("same/folder/k", b"%d" % turn)
                 assert store.get("same/folder/k") == b"%d" % turn
                 store.delete("same/folder/k")

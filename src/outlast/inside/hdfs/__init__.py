@@ -1,0 +1,1 @@
+"""HDFS over WebHDFS, with nothing but the standard library on this side."""
