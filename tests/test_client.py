@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from outlast.client import Client, Runs
+from outlast.client import Client, Runs, Stores
 from outlast.errors import NotFoundError, UsageError
 from outlast.inside.stores import open_store
 from outlast.keeper.home import Home
@@ -84,6 +84,22 @@ def test_secrets_are_kept_by_name(client):
     assert client.secrets.list() == []
 
 
+def test_stores_are_logged_in_to_and_prepared(nobody, seaweed):
+    client = Client(settings=nobody)
+    bucket = seaweed.bucket()
+    done = client.login("s3", endpoint=seaweed.endpoint, key=seaweed.key, secret=seaweed.secret, bucket=bucket)
+    assert done.abilities.can_write and [each.profile for each in client.whoami(check=True) if each.ok] == ["s3"]
+    assert client.stores.init(f"s3://{bucket}/p").folders[0].address == f"s3://{bucket}/p/code/"
+    assert client.stores.publish(bucket, dry_run=True).changes and not client.stores.unpublish(bucket).changes
+    assert client.stores.sign("s3://shared/hello.txt").url.startswith(seaweed.endpoint)
+    assert client.logout("s3") == "s3"
+
+
+def test_a_word_that_is_no_field_of_an_access_is_named(client):
+    with pytest.raises(UsageError, match="no field of an access: keys"):
+        client.login("s3", keys="x")
+
+
 def test_reindex_and_clean_report(client, store):
     write_run(store, client.settings)
     assert client.reindex().runs == 1
@@ -95,6 +111,6 @@ def test_doctor_looks_at_this_home(client):
 
 
 def test_every_public_method_has_a_docstring():
-    for kind in (Client, Runs):
+    for kind in (Client, Runs, Stores):
         for name, method in inspect.getmembers(kind, inspect.isfunction):
             assert name.startswith("_") or inspect.getdoc(method), f"{kind.__name__}.{name}"

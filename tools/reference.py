@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 import io
 import os
@@ -13,6 +14,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
+
+import typer.main
 
 from outlast import errors
 from outlast.cli.command import EXIT_CODES
@@ -102,6 +105,8 @@ def cli_page() -> str:
         lines += _fenced(help_page())
         for name in VERBS:
             lines += [f"## outlast {name}", "", *_fenced(_help_of(name))]
+            for below in _below(name):
+                lines += [f"### outlast {name} {below}", "", *_fenced(_help_of(name, below))]
     lines += ["## Exit codes", "", "| code | meaning |", "|---|---|"]
     lines += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
     return _joined([*lines, EXIT_CODES_END])
@@ -151,12 +156,18 @@ def _plain_terminal() -> Iterator[None]:
         yield
 
 
-def _help_of(verb: str) -> str:
+def _help_of(*words: str) -> str:
     with contextlib.redirect_stdout(io.StringIO()) as page:
-        code = main([verb, "--help"])
+        code = main([*words, "--help"])
     if code != 0:
-        raise RuntimeError(f"outlast {verb} --help ended with {code}")
+        raise RuntimeError(f"outlast {' '.join(words)} --help ended with {code}")
     return page.getvalue()
+
+
+def _below(verb: str) -> list[str]:
+    """The sub-commands of a verb that has some."""
+    command = typer.main.get_command(importlib.import_module(VERBS[verb][0]).app)
+    return list(getattr(command, "commands", ()))
 
 
 def _classes(module: object) -> list[type[Exception]]:

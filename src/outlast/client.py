@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from outlast.operations.data import Data
+from outlast.operations.files import Files
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from outlast.operations.doctor import Finding
     from outlast.operations.fetch import Fetched, What
     from outlast.operations.forecast import Forecast
+    from outlast.operations.links import Link
+    from outlast.operations.login import Identity, LoggedIn
+    from outlast.operations.projects import Project
+    from outlast.operations.publish import Publication
     from outlast.operations.rehearse import Rehearsal
     from outlast.operations.submit import RunPlan
     from outlast.settings import Setting
@@ -46,6 +52,9 @@ class Client:
         self.settings = settings if settings is not None else Settings.load(os.environ, home=home)
         self.runs = Runs(self.settings)
         self.secrets = Secrets(self.settings)
+        self.stores = Stores(self.settings)
+        self.files = Files(self.settings)
+        self.data = Data(self.settings)
 
     def clean(
         self,
@@ -116,6 +125,46 @@ class Client:
             self.settings, _request(request, words), tell=tell or _silent, count=count, seed=seed,
             tolerance=tolerance, ignore=ignore,
         )  # fmt: skip
+
+    def login(
+        self,
+        kind: str,
+        *,
+        profile: str = "",
+        bucket: str = "",
+        check: bool = True,
+        in_file: bool = False,
+        **fields: Any,
+    ) -> LoggedIn:
+        """Check the keys of a store with real calls and keep them; nothing is kept when they do not work.
+
+        `fields` are those of an access: endpoint, region, key, secret, token, user, signature, path_style, ca_file.
+
+            client.login("obs", region="cn-north-4", key="AK…", secret=os.environ["SK"])
+        """
+        from outlast.errors import UsageError
+        from outlast.inside.stores.access import Access
+        from outlast.operations.login import login
+
+        try:
+            access = Access(kind, **fields)
+        except TypeError:
+            known = ", ".join(Access._fields[1:])
+            unknown = next(iter(set(fields) - set(Access._fields)), "kind")
+            raise UsageError(f"no field of an access: {unknown}", hint=f"fields: {known}") from None
+        return login(self.settings, access, profile=profile, bucket=bucket, check=check, in_file=in_file)
+
+    def logout(self, name: str) -> str:
+        """Forget a profile and its secret; `name` may also be the kind of the only profile of that kind."""
+        from outlast.operations.login import logout
+
+        return logout(self.settings, name)
+
+    def whoami(self, *, check: bool = False) -> list[Identity]:
+        """Every access that is known here and where it came from, never a secret; with `check` each is used once."""
+        from outlast.operations.login import whoami
+
+        return whoami(self.settings, os.environ, check=check)
 
     def doctor(self) -> list[Finding]:
         """What this machine has, what is missing, and how to get it."""
@@ -252,6 +301,43 @@ class Secrets:
         from outlast.operations.secrets import remove_secret
 
         remove_secret(self._settings, name)
+
+
+class Stores:
+    """Housekeeping in stores: folders of a project, public buckets, temporary links."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def init(self, address: str, *, dry_run: bool = False) -> Project:
+        """Make the folders that a project needs, and the bucket if it is missing; with `dry_run` only say which.
+
+        client.stores.init("obs://my-bucket/mnist")
+        """
+        from outlast.operations.projects import init_store
+
+        return init_store(self._settings, address, dry_run=dry_run)
+
+    def publish(self, bucket: str, *, dry_run: bool = False) -> Publication:
+        """Let everyone read a bucket, never write; with `dry_run` only show the policy."""
+        from outlast.operations.publish import publish
+
+        return publish(self._settings, bucket, dry_run=dry_run)
+
+    def unpublish(self, bucket: str, *, dry_run: bool = False) -> Publication:
+        """Take back what `publish` set, and nothing else."""
+        from outlast.operations.publish import unpublish
+
+        return unpublish(self._settings, bucket, dry_run=dry_run)
+
+    def sign(self, address: str, *, expires: str = "1h", put: bool = False) -> Link:
+        """A temporary link to read one object, or with `put` to write it.
+
+        print(client.stores.sign("obs://my-bucket/model.ckpt", expires="2d").url)
+        """
+        from outlast.operations.links import sign_link
+
+        return sign_link(self._settings, address, expires=expires, put=put)
 
 
 def _silent(words: str) -> None:

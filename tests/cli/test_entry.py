@@ -214,18 +214,24 @@ def test_page_of_each_verb_is_complete(name, outlast):
 
 @pytest.mark.parametrize("name", VERBS)
 def test_examples_of_each_verb_parse(name):
-    """Every example is accepted by the parser of its verb."""
+    """Every example is accepted by the parser of its verb, and of its sub-command."""
     import importlib
+    import re
     import shlex
 
     import typer.main
 
     made = typer.main.get_command(importlib.import_module(VERBS[name][0]).app)
-    assert isinstance(made, command.VerbCommand)
-    for line, _ in made.examples:
-        words = shlex.split(line.split(" | ")[0])
-        assert words[:2] == ["outlast", name]
-        made.make_context(name, words[2:])
+    assert isinstance(made, command.VerbCommand | command.VerbGroup)
+    below = getattr(made, "commands", {})
+    for page in (made, *below.values()):
+        for line, _ in page.examples:
+            words = shlex.split(re.split(r" [|<>] ", line)[0])
+            assert words[:2] == ["outlast", name]
+            if below:
+                below[words[2]].make_context(words[2], words[3:])
+            else:
+                made.make_context(name, words[2:])
 
 
 def test_exit_codes_on_the_pages_are_the_documented_ones():

@@ -1,11 +1,13 @@
 """How a verb file becomes a command: its help page, its parsing, its way out.
 
 A verb file declares `app = new_app()` and one function under `@verb(app, …)`. The page's first line comes from the
-table of verbs; the paragraph, the examples and the exit codes stand beside the function.
+table of verbs; the paragraph, the examples and the exit codes stand beside the function. A verb with sub-commands
+declares `app = new_group(…)` and a function for each of them under `@verb(app, …, sentence="…")`.
 """
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +19,7 @@ import typer.main
 
 from outlast.cli.coercion import lighten
 from outlast.cli.verbs import VERBS
+from outlast.errors import UsageError
 
 if TYPE_CHECKING:
     from outlast.client import Client
@@ -35,20 +38,20 @@ EXIT_CODES: Mapping[int, str] = {
 }
 
 
-class VerbCommand(typer.core.TyperCommand):
-    """A command whose page reads: usage, sentence, paragraph, options by group, examples, exit codes."""
+_CONTEXT = {"help_option_names": ["--help", "-h"], "max_content_width": 110}
 
+
+class _Page:
+    """A page that reads: usage, sentence, paragraph, tables, examples, exit codes."""
+
+    sentence: ClassVar[str] = ""
     about: ClassVar[str] = ""
     examples: ClassVar[Sequence[tuple[str, str]]] = ()
     exits: ClassVar[Mapping[int, str]] = {}
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        lighten(self.get_params(ctx))
-        return super().parse_args(ctx, args)
-
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self.format_usage(ctx, formatter)
-        for text in (VERBS[str(self.name)][1], self.about):
+        self.format_usage(ctx, formatter)  # type: ignore[attr-defined]
+        for text in (self.sentence, self.about):
             formatter.write_paragraph()
             formatter.write_text(text)
         for title, rows in self._rows(ctx).items():
@@ -59,6 +62,17 @@ class VerbCommand(typer.core.TyperCommand):
                 formatter.write(f"  {command}\n      {what}\n")
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), meaning) for code, meaning in self.exits.items()])
+
+    def _rows(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        raise NotImplementedError
+
+
+class VerbCommand(_Page, typer.core.TyperCommand):
+    """A command, its options in groups."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        lighten(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = [param for param in self.params if param.param_type_name == "argument"]
@@ -78,6 +92,37 @@ class VerbCommand(typer.core.TyperCommand):
         return {title: rows for title, rows in groups.items() if rows}
 
 
+class VerbGroup(_Page, typer.core.TyperGroup):
+    """A verb with sub-commands."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return ["COMMAND [OPTIONS]"]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            raise self._usage(f"outlast {self.name} needs to know what to do")
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        word = args[0]
+        if word not in self.commands and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(word, self.commands, n=1)
+            guess = f"; did you mean {near[0]!r}?" if near else ""
+            kind = "option" if word.startswith("-") else "command"
+            raise self._usage(f"unknown {kind} {word!r} of outlast {self.name}{guess}")
+        return super().resolve_command(ctx, args)
+
+    def _usage(self, message: str) -> UsageError:
+        return UsageError(message, hint=f"outlast {self.name} takes: {', '.join(self.commands)}")
+
+    def _rows(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        rows = [(name, str(each.help)) for name, each in self.commands.items()]
+        return {"Commands": rows, "Options": [("-h, --help", "Show this page; after a command, that command's page")]}
+
+
 def _metavar(param: Any) -> str:
     return str(param.metavar or param.name.upper())
 
@@ -87,6 +132,22 @@ def new_app() -> typer.Typer:
     return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
+def new_group(
+    name: str, *, about: str, examples: Sequence[tuple[str, str]], exits: Sequence[int] | Mapping[int, str]
+) -> typer.Typer:
+    """An empty app for the verb `name` that has sub-commands."""
+    page = _page(VERBS[name][1], about, examples, exits)
+    return typer.Typer(
+        name=name,
+        cls=type("VerbGroup", (VerbGroup,), page),
+        help=VERBS[name][1],
+        context_settings=_CONTEXT,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+
+
 def verb(
     app: typer.Typer,
     name: str,
@@ -94,17 +155,23 @@ def verb(
     about: str,
     examples: Sequence[tuple[str, str]],
     exits: Sequence[int] | Mapping[int, str],
+    sentence: str = "",
 ) -> Callable[[F], F]:
-    """Declare the function below as the verb `name`."""
-    meanings = exits if isinstance(exits, Mapping) else {code: EXIT_CODES[code] for code in exits}
-    page = {"about": about, "examples": examples, "exits": meanings}
-    made = type("VerbCommand", (VerbCommand,), page)
+    """Declare the function below as the verb `name`, or with a sentence as the sub-command `name` of a group."""
+    page = _page(sentence or VERBS[name][1], about, examples, exits)
     return app.command(
         name,
-        cls=made,
-        help=VERBS[name][1],  # what shell completion shows beside the name
-        context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 110},
+        cls=type("VerbCommand", (VerbCommand,), page),
+        help=page["sentence"],  # what shell completion shows beside the name
+        context_settings=_CONTEXT,
     )
+
+
+def _page(
+    sentence: str, about: str, examples: Sequence[tuple[str, str]], exits: Sequence[int] | Mapping[int, str]
+) -> dict[str, Any]:
+    meanings = exits if isinstance(exits, Mapping) else {code: EXIT_CODES[code] for code in exits}
+    return {"sentence": sentence, "about": about, "examples": examples, "exits": meanings}
 
 
 def run_verb(name: str, arguments: Sequence[str], *, debug: bool = False) -> int:

@@ -31,6 +31,7 @@ BUG_EXIT_CODE = 70  # EX_SOFTWARE: never one of the documented codes
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 _INSIDE_EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (inside_errors.AccessDenied, 11),
     (inside_errors.RequestError, 2),
     (inside_errors.NotFound, 10),
     (inside_errors.InsideError, 12),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -44,7 +43,7 @@ def examine(home: Path, store: str = "") -> list[Finding]:
         _uv(),
         _tool("git", "git", "install it with: apt install git (needed for repositories only)"),
         *_machine(),
-        _keyring(),
+        _keyring(home),
     ]
 
 
@@ -180,7 +179,11 @@ def _cards(name: str, indexes: tuple[str, ...], tool: str) -> Finding:
     return Finding(name, None, "none", f"cards are found by {tool}, which comes with the driver")
 
 
-def _keyring() -> Finding:
-    if importlib.util.find_spec("keyring") is None:
-        return Finding("keyring", None, "not installed: secrets are kept in a file that only you can read")
-    return Finding("keyring", True, "installed")
+def _keyring(home: Path) -> Finding:
+    from outlast.store.keyrings import open_keyring
+
+    keyring = open_keyring(home)
+    if keyring is None:
+        value = "none: keys of stores are kept in a file that only you can read"
+        return Finding("keyring", None, value, "where there is a desktop: pip install 'outlast[keyring]'")
+    return Finding("keyring", True, keyring.name)

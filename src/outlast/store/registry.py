@@ -7,10 +7,12 @@ import difflib
 from collections.abc import Iterator
 from pathlib import Path
 
-from outlast.errors import NotFoundError, OutlastError, SpecError, StoreError
-from outlast.inside.errors import InsideError, NotFound, PlaceError, RequestError, StoreFull
+from outlast.errors import CredentialError, NotFoundError, OutlastError, SpecError, StoreError
+from outlast.inside.errors import AccessDenied, InsideError, NotFound, PlaceError, RequestError, StoreFull
+from outlast.inside.net.retry import Policy
 from outlast.inside.stores import OPENERS
 from outlast.inside.stores import open_store as open_inside
+from outlast.inside.stores.access import Access
 from outlast.store.base import Store
 
 
@@ -36,8 +38,11 @@ def store_url(address: str | Path) -> str:
     return path.as_uri()
 
 
-def open_store(address: str | Path) -> Store:
-    """Open a store by its address or by an absolute path. Creates nothing yet."""
+def open_store(address: str | Path, access: Access | None = None, policy: Policy | None = None) -> Store:
+    """Open a store by its address or by an absolute path. Creates nothing yet.
+
+    `keeper.accesses` finds the access that a remote one needs; without any, the environment's is tried.
+    """
     url = store_url(address)
     scheme = url.partition("://")[0].lower()
     if scheme not in OPENERS:
@@ -46,7 +51,7 @@ def open_store(address: str | Path) -> Store:
         known = ", ".join(f"{each}://" for each in schemes())
         raise SpecError(f"unknown kind of store '{scheme}://'{guess}", hint=f"known: {known}")
     with outside_errors():
-        return open_inside(url)
+        return open_inside(url, access, policy)
 
 
 def translate(error: InsideError) -> OutlastError:
@@ -54,6 +59,8 @@ def translate(error: InsideError) -> OutlastError:
     message = str(error)
     if isinstance(error, NotFound):
         return NotFoundError(message)
+    if isinstance(error, AccessDenied):
+        return CredentialError(message, hint="see whose keys are used with: outlast whoami --check")
     if isinstance(error, RequestError):
         return SpecError(message)
     if isinstance(error, StoreFull):
