@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from outlast.model.request import RunRequest as RunRequest
     from outlast.model.spec import RunSpec as RunSpec
     from outlast.model.view import RunView as RunView
+    from outlast.operations.transfer import copy as copy
 
 __version__ = "0.1.0"
 
@@ -57,6 +58,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "callbacks",
+    "copy",
     "epochs",
     "info",
     "leave",
@@ -74,7 +76,9 @@ _HOMES = {
     "RunRequest": "outlast.model.request",
     "RunSpec": "outlast.model.spec",
     "RunView": "outlast.model.view",
+    "copy": "outlast.operations.transfer",
 }
+_INSIDE_HOMES = {"copy": "outlast.inside.move.script"}  # within a stint
 _SCRIPT_NAMES = frozenset(
     "epochs info leave output params progress restore save should_stop track".split(),
 )
@@ -94,7 +98,9 @@ def __getattr__(name: str) -> Any:
         if error.name is None or not home.startswith(error.name):
             raise
         # Within a stint only the script's side is there.
-        raise AttributeError("outlast.%s is not available inside a stint" % name) from None
+        if name not in _INSIDE_HOMES:
+            raise AttributeError("outlast.%s is not available inside a stint" % name) from None
+        value = getattr(importlib.import_module(_INSIDE_HOMES[name]), name)
     globals()[name] = value
     return value
 
