@@ -231,3 +231,15 @@ def test_something_that_is_no_object_store_is_said(client, proxy):
     proxy.add(faults.answer(200))
     with pytest.raises(InsideError, match="not the XML of an object store"):
         list(client.list(""))
+
+
+def test_a_server_that_is_gone_ends_a_copy_of_many_files_soon(seaweed, tmp_path):
+    (tmp_path / "f").write_bytes(b"x")
+    with Faulty(seaweed.endpoint) as gone:
+        url = gone.url
+    tree = S3Tree(seaweed.access._replace(endpoint=url), "bucket")
+    tree.client.server.policy = HASTY
+    notes = Notes()
+    with pytest.raises(PlaceError, match="Connection refused"):
+        tree.send((job_for(tmp_path / "f", str(number)) for number in range(100_000)), notes)
+    assert len(notes.trouble) < 200

@@ -8,7 +8,7 @@ from typing import Any, Deque, Iterable, Iterator, List, Optional
 
 from ..errors import AccessDenied, InsideError, PlaceError
 from ..move.base import Job, Report
-from ..net.connection import Steps
+from ..net.connection import Steps, Unreachable
 from ..net.drive import Loop, Source
 
 #: Connections at once: enough to hide the latency of a server far away, few enough not to be told to slow down.
@@ -25,6 +25,7 @@ class Jobs(Source):
         self._parts: Deque[Steps[None]] = collections.deque()
         self._open = 0  # jobs taken and not yet ended
         self._drained = False
+        self._unreached = 0  # jobs in a row that failed because the server could not be reached
         self._changed = threading.Condition()
         self.lock = threading.Lock()  # for what a subclass shares between its steps
         self.report = report
@@ -90,9 +91,11 @@ class Jobs(Source):
             self.report.failed(job, error)
         with self._changed:
             self._open -= 1
-            if isinstance(error, AccessDenied) and self.fatal is None:
-                # Wrong keys are wrong for every file: going on would only repeat the message.
-                self.fatal = error
+            self._unreached = self._unreached + 1 if isinstance(error, Unreachable) else 0
+            # Wrong keys are wrong for every file, and a server that is gone is gone for all of them: going on
+            # would repeat the message and the patience of each.
+            if isinstance(error, AccessDenied) or self._unreached >= WIDTH:
+                self.fatal = self.fatal or error
             self._changed.notify_all()
 
     def guarded(self, job: Job, steps: Steps[Any], last: bool = True) -> Steps[None]:

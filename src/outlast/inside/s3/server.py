@@ -36,7 +36,8 @@ class Server:
         self.signer = signer_for(access)
         self.prefix = self.signer.header_prefix
         self.in_path = _in_path(access, bucket)
-        self.http = Http(_endpoint(access, "" if self.in_path else bucket), access.ca_file, access.verify, policy.timeout_s)
+        endpoint = _endpoint(access, "" if self.in_path else bucket)
+        self.http = Http(endpoint, access.ca_file, access.verify, policy.timeout_s)
         self._clock_mended = False
         #: OBS checks Content-MD5 and knows no CRC; S3 says by its first answer whether it does.
         self.checks_crc: Optional[bool] = None if (access.signature or V4) == V4 and access.kind == "s3" else False
