@@ -126,6 +126,7 @@ class Downloads(Jobs):
 
     def _piece(self, connection: Connection, descriptor: int, offset: int, left: int) -> Steps[int]:
         view = self._view
+        connection.expect(left)
         count = yield from connection.receive_into(view[:left] if left < CHUNK_BYTES else view)
         if not count:
             connection.cut_short(0, left)

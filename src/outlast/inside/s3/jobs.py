@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import threading
-from typing import Any, Deque, Iterable, Iterator, List, Optional
+from typing import Any, Callable, Deque, Iterable, Iterator, List, Optional
 
 from ..errors import AccessDenied, InsideError, PlaceError
 from ..move.base import Job, Report
@@ -30,6 +30,8 @@ class Jobs(Source):
         self.lock = threading.Lock()  # for what a subclass shares between its steps
         self.report = report
         self.fatal: Optional[InsideError] = None
+        #: Called from the loop's thread whenever there are parts to move.
+        self.on_parts: Callable[[], None] = lambda: None
 
     def begin(self, job: Job) -> Optional[Steps[None]]:
         """The first steps of a job; None when its parts are queued already."""
@@ -70,15 +72,19 @@ class Jobs(Source):
 
     def finished(self) -> bool:
         with self._changed:
-            return self.fatal is not None or (self._drained and not self._parts and self._open == 0)
+            return self._over()
+
+    def _over(self) -> bool:
+        return self.fatal is not None or (self._drained and not self._parts and self._open == 0)
 
     def wait(self) -> None:
         with self._changed:
-            if not self._parts:
+            if not self._parts and not self._over():
                 self._changed.wait(0.2)
 
     def queue(self, parts: List[Steps[None]]) -> None:
         """Parts of a job that has begun: they go before the next job."""
+        self.on_parts()
         with self._changed:
             self._parts.extend(parts)
             self._changed.notify_all()
@@ -96,7 +102,9 @@ class Jobs(Source):
             # would repeat the message and the patience of each.
             if isinstance(error, AccessDenied) or self._unreached >= WIDTH:
                 self.fatal = self.fatal or error
-            self._changed.notify_all()
+            # Not for every file: a thread that wakes up to find nothing costs more than the file.
+            if self._over():
+                self._changed.notify_all()
 
     def guarded(self, job: Job, steps: Steps[Any], last: bool = True) -> Steps[None]:
         """Run steps whose faults are the job's own. With `last` the job has ended when they have."""
@@ -120,28 +128,34 @@ class _PartsOnly(Source):
 
 
 def run(jobs: Jobs, width: int = 0) -> None:
-    """Run all jobs: one loop for everything, and one beside it for the parts of large files."""
+    """Run all jobs: one loop for everything, and from the first large file on one beside it for parts."""
     trouble: List[BaseException] = []
+    beside: List[threading.Thread] = []
 
-    def beside() -> None:
+    def stopping() -> bool:
+        return bool(trouble) or jobs.report.stopping()
+
+    def run_parts() -> None:
         try:
             Loop(width or _LARGE_WIDTH, stopping).run(_PartsOnly(jobs))
         except BaseException as error:
             trouble.append(error)
             raise
 
-    def stopping() -> bool:
-        return bool(trouble) or jobs.report.stopping()
+    def start_beside() -> None:
+        if not beside:
+            beside.append(threading.Thread(target=run_parts, name="outlast-parts", daemon=True))
+            beside[0].start()
 
-    thread = threading.Thread(target=beside, name="outlast-parts", daemon=True)
-    thread.start()
+    jobs.on_parts = start_beside
     try:
         Loop(width or WIDTH, stopping).run(jobs)
     except BaseException as error:
         trouble.append(error)
         raise
     finally:
-        thread.join()
+        for thread in beside:
+            thread.join()
     if jobs.fatal is not None:
         raise jobs.fatal
     if trouble:

@@ -106,7 +106,7 @@ class V4Signer:
     def _signature(self, canonical: str, stamp: str, scope: str) -> str:
         digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
         text = "AWS4-HMAC-SHA256\n%s\n%s\n%s" % (stamp, scope, digest)
-        return hmac.new(self._key_of(stamp[:8]), text.encode("ascii"), hashlib.sha256).hexdigest()
+        return hmac.digest(self._key_of(stamp[:8]), text.encode("ascii"), "sha256").hex()
 
     def _key_of(self, day: str) -> bytes:
         if day != self._day:
