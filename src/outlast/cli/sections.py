@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from outlast.cli.paint import Column, Ink, ago, number, table, wrap
 from outlast.cli.words import say
 from outlast.model.quantities import format_duration, format_size
-from outlast.model.states import RunState
+from outlast.model.states import EndReason, RunState
 from outlast.model.view import LEDGER_COLUMNS, CheckpointView, RunView, StintView
 
 CHECKPOINTS_SHOWN = 5
@@ -135,6 +135,9 @@ def next_commands(view: RunView) -> list[tuple[str, str]]:
     match view.state:
         case RunState.SUCCEEDED:
             return [fetch, show, logs]
+        case RunState.FAILED if view.stint_list and view.stint_list[-1].reason is EndReason.SETUP_ERROR:
+            # Nothing of the script ran, so its output says nothing; and the same request would fail again.
+            return [show, (resume[0], "try again, once the cause is mended")]
         case RunState.FAILED:
             return [logs, resume, show]
         case RunState.STOPPED:
