@@ -112,7 +112,7 @@ class Connection:
                 trouble = error
                 self.close()
         else:
-            raise Unreachable("cannot connect to %s: %s" % (self.where, _words(trouble)))
+            raise Unreachable("cannot connect to %s: %s" % (self.where, words_of(trouble)))
         if context is not None:
             yield from self._shake_hands(context, name)
 
@@ -138,7 +138,7 @@ class Connection:
             ) from None
         except OSError as error:
             self.close()
-            raise Unreachable("no secure connection to %s: %s" % (self.where, _words(error))) from None
+            raise Unreachable("no secure connection to %s: %s" % (self.where, words_of(error))) from None
 
     def send(self, head: bytes, body: Body = b"") -> Steps[None]:
         """Send one request. `CutOff` when the other side closed a kept connection meanwhile."""
@@ -162,7 +162,7 @@ class Connection:
             return
         except OSError as error:
             self.close()
-            raise Unreachable("the connection to %s broke: %s" % (self.where, _words(error))) from None
+            raise Unreachable("the connection to %s broke: %s" % (self.where, words_of(error))) from None
 
     def _send_bytes(self, data: bytes) -> Steps[None]:
         sock = self.sock
@@ -210,7 +210,7 @@ class Connection:
                 self.wants = WRITE
             except OSError as error:
                 self.close()
-                raise CutOff("the connection to %s broke: %s" % (self.where, _words(error))) from None
+                raise CutOff("the connection to %s broke: %s" % (self.where, words_of(error))) from None
             yield self
 
     def receive_head(self) -> Steps[Head]:
@@ -297,8 +297,12 @@ class Connection:
                 self.wants = WRITE
             except OSError as error:
                 self.close()
-                raise Unreachable("the connection to %s broke: %s" % (self.where, _words(error))) from None
+                raise Unreachable("the connection to %s broke: %s" % (self.where, words_of(error))) from None
             yield self
+
+    def is_bare(self) -> bool:
+        """Whether the rest of the body is in the socket as it is: nothing encrypted, nothing read ahead."""
+        return not self._tls and not self._left
 
     def receive_body(self, head: Head, method: str, limit_bytes: int = 256 << 20) -> Steps[bytes]:
         """The whole body in memory; for answers, not for data."""
@@ -369,7 +373,7 @@ class Connection:
         raise Unreachable("%s closed the connection after %s" % (self.where, what))
 
 
-def _words(error: Optional[OSError]) -> str:
+def words_of(error: Optional[OSError]) -> str:
     if error is None:
         return "no address"
     return error.strerror or str(error) or type(error).__name__

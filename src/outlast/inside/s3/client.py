@@ -42,19 +42,20 @@ class S3Client:
 
     def make_bucket(self) -> bool:
         """Make the bucket. False when it was there already and is yours."""
+        existed = self._is_ours()  # many servers, AWS in its first region too, make one again without a word
         body = b"" if self.access.kind == "obs" else wire.location_body(self.access.region)
         answer = finish(self.server.call("PUT", body=body, ok=(200, 201, 204, 409)))
         if answer.status != 409:
-            return True
+            return not existed
         code = wire.fault_in(answer.body).code
-        if code == "BucketAlreadyOwnedByYou" or (code == "BucketAlreadyExists" and self._is_ours()):
+        if code == "BucketAlreadyOwnedByYou" or (code == "BucketAlreadyExists" and existed):
             return False
         raise RequestError("bucket name %s is taken by somebody else; choose another" % self.bucket)
 
     def _is_ours(self) -> bool:
         try:
             return self.head_bucket()
-        except AccessDenied:
+        except RequestError:
             return False
 
     def remove_bucket(self) -> None:
@@ -137,11 +138,14 @@ class S3Client:
 
     def delete(self, keys: Sequence[str]) -> None:
         """Remove keys, a thousand in a request. What is not there counts as removed."""
-        if len(keys) == 1:
-            finish(self.server.call("DELETE", keys[0], ok=(200, 204, 404)))
-            return
-        for begin in range(0, len(keys), 1000):
-            body = wire.deletion(keys[begin : begin + 1000])
+        alone: List[str] = []
+        together: List[str] = []
+        for key in keys:
+            (together if len(keys) > 1 and wire.in_xml(key) else alone).append(key)
+        for key in alone:
+            finish(self.server.call("DELETE", key, ok=(200, 204, 404)))
+        for begin in range(0, len(together), 1000):
+            body = wire.deletion(together[begin : begin + 1000])
             headers = [("content-md5", md5_base64(body)), ("content-type", "application/xml")]
             answer = finish(self.server.call("POST", "", [("delete", "")], headers, body))
             failed = [each for each in wire.failures_in(answer.body) if each[1] != "NoSuchKey"]

@@ -15,6 +15,7 @@ from ..errors import Changed, Damaged, InsideError, PlaceError, StoreFull
 from ..move.base import Job, Moving, Report
 from ..net.connection import CHUNK_BYTES, Connection, Head, Steps, Unreachable
 from ..net.retry import Again, Patience
+from ..net.splicing import Pipe, can_splice, splice
 from ..signing.v4 import EMPTY_SHA256
 from . import wire
 from .client import byte_range
@@ -93,13 +94,20 @@ class Downloads(Jobs):
                 if whole and got == 0:
                     stated = wire.crc_of(head.headers)
                 _check_length(connection, job, head, length - got)
-                wanted = stated is not None
+                summed = stated is not None
                 while got < length:
-                    count = yield from self._piece(connection, descriptor, start + got, length - got)
-                    if wanted:
+                    connection.expect(length - got)
+                    if not summed and length - got > CHUNK_BYTES and can_splice(connection):
+                        count = yield from splice(connection, self._pipe, descriptor, start + got, length - got)
+                    else:
+                        count = yield from self._piece(connection, descriptor, start + got, length - got)
+                    if not count:
+                        connection.cut_short(got, length)
+                    if summed:
                         crc = zlib.crc32(self._view[:count], crc)
                     got += count
                     self.report.moved(count)
+                connection.expect(0)
                 if head.keep:
                     self._server.http.give_back(connection)
                 else:
@@ -124,12 +132,16 @@ class Downloads(Jobs):
             view = self._buffers.view = memoryview(bytearray(CHUNK_BYTES))
         return view
 
+    @property
+    def _pipe(self) -> Pipe:
+        pipe: Optional[Pipe] = getattr(self._buffers, "pipe", None)
+        if pipe is None or not pipe.is_open:
+            pipe = self._buffers.pipe = Pipe()
+        return pipe
+
     def _piece(self, connection: Connection, descriptor: int, offset: int, left: int) -> Steps[int]:
         view = self._view
-        connection.expect(left)
         count = yield from connection.receive_into(view[:left] if left < CHUNK_BYTES else view)
-        if not count:
-            connection.cut_short(0, left)
         written = 0
         while written < count:
             written += os.pwrite(descriptor, view[written:count], offset + written)

@@ -19,9 +19,14 @@ from .wire import Fault, fault_in
 
 Pairs = Sequence[Tuple[str, str]]
 _BUSY = frozenset((429, 500, 502, 503, 504))
-_BUSY_CODES = frozenset(("SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "TooManyRequests"))
+_BUSY_CODES = frozenset(
+    "SlowDown RequestTimeout InternalError ServiceUnavailable TooManyRequests ConditionalRequestConflict".split()
+)
 _TORN_CODES = frozenset(("BadDigest", "XAmzContentChecksumMismatch", "IncompleteBody", "InvalidDigest"))
 _KEY_CODES = frozenset(("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken"))
+_SKEWED = "RequestTimeTooSkewed"
+#: Servers refuse 15 minutes, or 5; a difference this small is the time an answer takes.
+_SKEW_S = 60.0
 _FULL_CODES = frozenset(("QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "InsufficientStorageSpace"))
 
 
@@ -38,7 +43,7 @@ class Server:
         self.in_path = _in_path(access, bucket)
         endpoint = _endpoint(access, "" if self.in_path else bucket)
         self.http = Http(endpoint, access.ca_file, access.verify, policy.timeout_s)
-        self._clock_mended = False
+        self._mended_at: Optional[float] = None
         #: OBS checks Content-MD5 and knows no CRC; S3 says by its first answer whether it does.
         self.checks_crc: Optional[bool] = None if (access.signature or V4) == V4 and access.kind == "s3" else False
 
@@ -75,7 +80,7 @@ class Server:
                 connection, head = yield from self.exchange(method, key, query, headers, body, payload)
                 content = yield from connection.receive_body(head, method)
                 self.http.give_back(connection)
-                if head.status in ok and not (head.status == 200 and _failed_late(content)):
+                if head.status in ok and not _undecided(head.status, content):
                     return Answer(head, content, tries)
                 raise self.trouble(method, key, head, content)
             except Stale:
@@ -93,8 +98,9 @@ class Server:
         where = "%s/%s" % (self.url, key) if key else self.url
         said = " ".join(part for part in (str(head.status), fault.code or head.reason, fault.message) if part)
         text = "%s %s: the server said %s" % (method, where, said)
-        if fault.code == "RequestTimeTooSkewed" and self._mend_clock(head):
-            return Again(AccessDenied(text + "; this machine's clock is wrong"))
+        # The answer to HEAD has no body that would name the cause; its date tells as much.
+        if head.status == 403 and fault.code in ("", _SKEWED) and self._mend_clock(head):
+            return Again(self._for_good(key, head, fault, where, text))
         if fault.code in _FULL_CODES or head.status == 507:
             return StoreFull(text)
         if head.status in _BUSY or fault.code in _BUSY_CODES:
@@ -114,19 +120,22 @@ class Server:
         if head.status in (401, 403):
             if fault.code in _KEY_CODES:
                 return AccessDenied("the keys for %s are not accepted (%s)" % (self.url, fault.code))
-            if fault.code == "RequestTimeTooSkewed":
+            if fault.code == _SKEWED:
                 return AccessDenied("this machine's clock is wrong: the server of %s refuses its time" % self.url)
             return AccessDenied("access to %s is denied (%s)" % (where, fault.code or head.status))
         return RequestError(text)
 
     def _mend_clock(self, head: Head) -> bool:
-        """Sign with the server's clock from now on. True the first time."""
+        """Sign with the server's clock from now on. True when that may help the request that was refused."""
         parsed = parsedate(head.header("date"))
-        if self._clock_mended or parsed is None:
+        if parsed is None:
             return False
-        self._clock_mended = True
-        self.signer.offset_s = calendar.timegm(parsed) - time.time()
-        return True
+        offset_s = calendar.timegm(parsed) - time.time()
+        if abs(offset_s - self.signer.offset_s) > _SKEW_S:
+            self.signer.offset_s = offset_s
+            self._mended_at = time.monotonic()
+        # What was under way just then was signed with the wrong clock, too.
+        return self._mended_at is not None and time.monotonic() - self._mended_at < self.policy.timeout_s
 
     def presign(self, method: str, key: str, expires_s: int) -> str:
         """A link to a key that anybody may use until it expires."""
@@ -137,9 +146,14 @@ class Server:
         return "%s://%s%s?%s" % (scheme, self.http.authority, path, query)
 
 
-def _failed_late(body: bytes) -> bool:
-    """Some answers begin with 200 before the work is done and hold an error (completing an upload, copying)."""
-    return body[:200].lstrip().startswith((b"<Error", b"<?xml")) and b"<Error>" in body[:300]
+def _undecided(status: int, body: bytes) -> bool:
+    """Some answers begin with 200 before the work is done and hold an error (completing an upload, copying).
+
+    And of several conditional writes at once some are told, with 409, to ask again.
+    """
+    if status == 409:
+        return b"ConditionalRequestConflict" in body
+    return status == 200 and body[:200].lstrip().startswith((b"<Error", b"<?xml")) and b"<Error>" in body[:300]
 
 
 def _in_path(access: Access, bucket: str) -> bool:

@@ -14,7 +14,7 @@ from ..stores.base import Data, Entry, Store, check_key, check_prefix
 from .client import S3Client
 from .conditional import Claims
 from .stream import put_stream
-from .tree import S3Tree
+from .tree import LARGEST_COPY_BYTES, S3Tree
 
 _SMALL_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 20
@@ -115,6 +115,11 @@ class S3Store(Store):
             self._client.copy(self._client.bucket, whole, whole, replace_metadata=True)
         except NotFound:
             return False
+        except RequestError:
+            found = self._client.head(whole)
+            if found is None or found.size_bytes <= LARGEST_COPY_BYTES:
+                raise
+            self._tree.copy_in_parts(whole, whole, found.size_bytes)
         return True
 
 

@@ -40,10 +40,10 @@ def put_stream(
             parts.append(Part(number, answer.head.header("etag").strip('"'), len(block)))
         written = finish(complete(server, key, upload, parts, if_absent))
     except BaseException:
-        _abandon(server, key, upload)
+        abandon(server, key, upload)
         raise
     if not written:
-        _abandon(server, key, upload)
+        abandon(server, key, upload)
     return written
 
 
@@ -56,7 +56,8 @@ def _put(server: Server, key: str, data: bytes, if_absent: bool) -> bool:
     return answer.status < 300
 
 
-def _abandon(server: Server, key: str, upload: str) -> None:
+def abandon(server: Server, key: str, upload: str) -> None:
+    """Let go of a multipart upload that will not be completed."""
     try:
         finish(server.call("DELETE", key, [("uploadId", upload)], ok=(200, 204, 404)))
     except InsideError:

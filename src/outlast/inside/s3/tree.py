@@ -10,16 +10,17 @@ from ..move.base import FOLDER, Item, Job, Moving, Report, Tree
 from ..net.connection import Unreachable
 from ..net.drive import finish
 from ..net.retry import Again, Patience, Policy
+from ..signing.v4 import quote_path
 from ..stores.access import Access
 from . import jobs as lanes
-from .client import S3Client
+from .client import S3Client, byte_range
 from .download import Downloads
-from .stream import put_stream
+from .stream import abandon, put_stream
 from .upload import Uploads, complete
-from .wire import Part, parse
+from .wire import Part, parse, upload_id_of
 
 #: What a server copies in one request.
-_LARGEST_COPY_BYTES = 5 << 30
+LARGEST_COPY_BYTES = 5 << 30
 _COPY_PART_BYTES = 1 << 30
 
 
@@ -96,27 +97,32 @@ class S3Tree(Tree):
             self.client.put(path + "/", b"")
 
     def copy_within(self, source: str, target: str, size_bytes: int) -> bool:
-        if size_bytes <= _LARGEST_COPY_BYTES:
+        if size_bytes <= LARGEST_COPY_BYTES:
             self.client.copy(self.client.bucket, source, target)
         else:
-            self._copy_in_parts(source, target, size_bytes)
+            self.copy_in_parts(source, target, size_bytes)
         return True
 
-    def _copy_in_parts(self, source: str, target: str, size_bytes: int) -> None:
+    def copy_in_parts(self, source: str, target: str, size_bytes: int) -> None:
+        """Copy an object that is too large for one request."""
         server = self.client.server
-        upload = finish(Uploads(server, (), Report(), Moving()).create(target))
+        upload = upload_id_of(finish(server.call("POST", target, [("uploads", "")])).body)
         parts: List[Part] = []
-        for number, start in enumerate(range(0, size_bytes, _COPY_PART_BYTES), 1):
-            end = min(start + _COPY_PART_BYTES, size_bytes)
-            headers = [
-                (server.prefix + "copy-source", "/%s%s" % (self.client.bucket, server.path_of(source)[-len(source) :])),
-                (server.prefix + "copy-source-range", "bytes=%d-%d" % (start, end - 1)),
-            ]
-            query = [("partNumber", str(number)), ("uploadId", upload)]
-            answer = finish(server.call("PUT", target, query, headers))
-            tag = (parse(answer.body).findtext("ETag") or "").strip('"')
-            parts.append(Part(number, tag, end - start))
-        finish(complete(server, target, upload, parts))
+        try:
+            for number, start in enumerate(range(0, size_bytes, _COPY_PART_BYTES), 1):
+                length = min(_COPY_PART_BYTES, size_bytes - start)
+                headers = [
+                    (server.prefix + "copy-source", "/%s/%s" % (self.client.bucket, quote_path(source))),
+                    (server.prefix + "copy-source-range", byte_range(start, length)),
+                ]
+                query = [("partNumber", str(number)), ("uploadId", upload)]
+                answer = finish(server.call("PUT", target, query, headers))
+                tag = (parse(answer.body).findtext("ETag") or "").strip('"')
+                parts.append(Part(number, tag, length))
+            finish(complete(server, target, upload, parts))
+        except BaseException:
+            abandon(server, target, upload)
+            raise
 
     def send(self, jobs: Iterable[Job], report: Report, how: Moving = Moving()) -> None:  # noqa: B008
         lanes.run(Uploads(self.client.server, jobs, report, how), how.workers)

@@ -24,6 +24,7 @@ _MOST_PARTS = 10_000
 #: Read whole and sent with the headers in one system call.
 _IN_MEMORY_BYTES = 256 << 10
 _BLOCK_BYTES = 512 << 10
+_CRC = "x-amz-checksum-crc32"
 
 
 def part_size(size_bytes: int, wanted: int = 0) -> int:
@@ -66,14 +67,14 @@ class Uploads(Jobs):
         while True:
             sum_name, text = checksum(server, body)
             answer = yield from server.call("PUT", job.path, query, [(sum_name, text)], body, ok=(200, 201, 204))
-            if server.checks_crc is None:
-                server.checks_crc = "x-amz-checksum-crc32" in answer.head.headers
+            if sum_name == _CRC:
+                server.checks_crc = _CRC in answer.head.headers
                 if not server.checks_crc:
-                    # This server ignored the CRC: the first file goes again, with the older checksum.
+                    # This server ignored the CRC: the first files go again, with the older checksum.
                     continue
             self.report.moved(length)
             tag = answer.head.header("etag").strip('"')
-            return Part(0, tag, length, text if server.checks_crc else "")
+            return Part(0, tag, length, text if sum_name == _CRC else "")
 
     def _begin(self, job: Job) -> Steps[None]:
         """Open a multipart upload, or go on with the one that an earlier try left, and queue the missing parts."""
@@ -258,7 +259,7 @@ def checksum(server: Server, body: Any) -> Tuple[str, str]:
     if server.checks_crc is False:
         return "content-md5", base64.b64encode(_folded(body, hashlib.md5()).digest()).decode("ascii")
     value = zlib.crc32(body) if isinstance(body, bytes) else _crc_of(body)
-    return "x-amz-checksum-crc32", base64.b64encode(value.to_bytes(4, "big")).decode("ascii")
+    return _CRC, base64.b64encode(value.to_bytes(4, "big")).decode("ascii")
 
 
 def _blocks(part: FilePart) -> Iterator[memoryview]:

@@ -16,6 +16,9 @@ from ..move.base import FOLDER, Item
 from ..net.connection import Unreachable
 
 _FIELD = re.compile(r"<(\w+)>([^<]*)</")
+#: Control characters, bare or as references: XML cannot carry them.
+_FORBIDDEN = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f]|&#x0*(?:[0-8bcef]|1[0-9a-f]);", re.IGNORECASE)
+_NOT_IN_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 class Page(NamedTuple):
@@ -38,10 +41,18 @@ def parse(body: bytes) -> ElementTree.Element:
     try:
         root = ElementTree.fromstring(body)
     except ElementTree.ParseError:
-        raise Unreachable("the server's answer is not the XML of an object store: %r" % body[:80]) from None
+        root = _parse_leniently(body)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     return root
+
+
+def _parse_leniently(body: bytes) -> ElementTree.Element:
+    """Ceph repeats a prefix and a marker as they are. Keys are encoded, so nothing that we read is lost."""
+    try:
+        return ElementTree.fromstring(_FORBIDDEN.sub(b"", body))
+    except ElementTree.ParseError:
+        raise Unreachable("the server's answer is not the XML of an object store: %r" % body[:80]) from None
 
 
 def fault_in(body: bytes) -> Fault:
@@ -61,18 +72,20 @@ def page_of(body: bytes) -> Page:
     root = parse(body)
     encoded = root.findtext("EncodingType") == "url"
     items: List[Item] = []
+    last = ""
     for each in root.iter("Contents"):
         found = {child.tag: child.text or "" for child in each}
         key = _decoded(found.get("Key", ""), encoded)
         items.append(_item(key, found))
+        last = max(last, key)
     prefixes = [_decoded(each.findtext("Prefix") or "", encoded) for each in root.iter("CommonPrefixes")]
     items += [Item(prefix.rstrip("/"), 0, 0, FOLDER) for prefix in prefixes]
     items.sort()
     if root.findtext("IsTruncated") != "true":
         return Page(items, "")
-    # AWS leaves NextMarker out when there is no delimiter; then the last name is where the next page begins.
-    marker = _decoded(root.findtext("NextMarker") or "", encoded)
-    return Page(items, marker or (max([*(item.path for item in items), *prefixes]) if items else ""))
+    # The last name is where the next page begins. NextMarker would say the same, but AWS leaves it out when there is
+    # no delimiter, and Ceph and SeaweedFS do not encode it as they encode keys: decoding it would skip names.
+    return Page(items, max([last, *prefixes]) or _decoded(root.findtext("NextMarker") or "", encoded))
 
 
 def _item(key: str, found: Dict[str, str]) -> Item:
@@ -158,6 +171,11 @@ def deletion(keys: Sequence[str]) -> bytes:
     """The body that removes up to a thousand keys."""
     lines = "".join("<Object><Key>%s</Key></Object>" % _xml_text(key) for key in keys)
     return ("<Delete><Quiet>true</Quiet>%s</Delete>" % lines).encode("utf-8", "surrogateescape")
+
+
+def in_xml(key: str) -> bool:
+    """Whether XML can carry a key: not with control characters, nor with what is not text."""
+    return _NOT_IN_XML.search(key) is None
 
 
 def _xml_text(text: str) -> str:
