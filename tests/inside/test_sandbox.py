@@ -298,3 +298,22 @@ def test_the_whole_root_is_never_hidden(here):
     place.hide = ["/", "", "/does/not/exist"]
     argv = command(here, ["true"], place=place)
     assert "--tmpfs" not in argv or argv[argv.index("--tmpfs") + 1] == "/run"
+
+
+def test_a_mount_point_that_the_system_lacks_can_be_shown(tmp_path):
+    """`/cache` of ModelArts exists on no ordinary machine."""
+    target = "/outlast-no-such-folder"
+    assert not Path(target).exists()
+    (tmp_path / "cache").mkdir()
+    place = Place("file:///x", "r", 1, "t", str(tmp_path), str(tmp_path), str(tmp_path))
+    script = f"echo kept > {target}/file; touch /stray {target}/../stray 2>/dev/null; ls /; touch /usr/stray"
+    command = sandbox.bwrap_command(
+        place, ["sh", "-c", script], code_dir=str(tmp_path), writable=[str(tmp_path)], readonly=[], binds=[],
+        writable_binds=[(str(tmp_path / "cache"), target)], network=True,
+    )  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    names = done.stdout.split()
+    assert target[1:] in names and "usr" in names and "stray" not in names
+    assert "Read-only" in done.stderr
+    assert (tmp_path / "cache" / "file").read_text() == "kept\n"
+    assert not Path(target).exists()

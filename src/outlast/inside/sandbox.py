@@ -96,7 +96,9 @@ def bwrap_command(
     command = [bwrap or find_bwrap() or "bwrap", *_base_options()]
     if not network:
         command.append("--unshare-net")
-    command += ["--ro-bind", "/", "/", "--dev", "/dev", *_device_options(), "--proc", "/proc", *_proc_options()]
+    system = _root_options([target for _, target in (*binds, *writable_binds)])
+    command += system
+    command += ["--dev", "/dev", *_device_options(), "--proc", "/proc", *_proc_options()]
     covered = [root for root in _COVERED if os.path.isdir(root) and not os.path.islink(root)] + hidden
     for root in covered:
         command += ["--bind", own_tmp, root] if root in _OWN_TMP else ["--tmpfs", root]
@@ -111,8 +113,30 @@ def bwrap_command(
     for root in covered:
         if root not in _OWN_TMP:
             command += ["--remount-ro", root]
+    if "/" not in system:
+        command += ["--remount-ro", "/"]
     command += ["--setenv", "TMPDIR", "/tmp", "--chdir", code_dir, "--"]
     return command + list(argv)
+
+
+def _root_options(targets: Sequence[str]) -> List[str]:
+    """The system, read-only. A mount point such as /cache that it does not have needs a root made of its parts.
+
+    Nothing can be made in a root that is bound as a whole, and the machine's own root is not ours to change.
+    """
+    tops = {"/" + os.path.abspath(target).split("/")[1] for target in targets}
+    if all(os.path.lexists(top) for top in tops):
+        return ["--ro-bind", "/", "/"]
+    options: List[str] = []
+    for name in sorted(os.listdir("/")):
+        path = "/" + name
+        if name in ("dev", "proc"):
+            continue
+        if os.path.islink(path):
+            options += ["--symlink", os.readlink(path), path]
+        else:
+            options += ["--ro-bind-try", path, path]
+    return options
 
 
 def _base_options() -> List[str]:
