@@ -276,6 +276,34 @@ def test_copies_within_a_bucket_do_not_pass_through_here(tree):
     assert b"".join(tree.read("c/d")) == b"content"
 
 
+def test_copies_too_large_for_one_request_go_in_parts(tree, monkeypatch):
+    monkeypatch.setattr("outlast.inside.s3.tree.LARGEST_COPY_BYTES", 5 * MIB)
+    monkeypatch.setattr("outlast.inside.s3.tree._COPY_PART_BYTES", 5 * MIB)
+    body = os.urandom(11 * MIB)
+    tree.write("a b/数", [body], len(body))
+    assert tree.copy_within("a b/数", "c %41/d", len(body)) is True
+    assert b"".join(tree.read("c %41/d")) == body
+    with pytest.raises(NotFound):
+        tree.copy_within("nothing", "e", 11 * MIB)
+    assert tree.stat("e") is None
+
+
+def test_names_that_no_list_of_names_can_carry_are_removed(seaweed, tree):
+    names = ["bell\x07", "escape\x1b[0m", "plain"]
+    for name in names:
+        tree.write("odd/" + name, [b"x"], 1)
+    assert [item.path for item in tree.walk("odd")] == ["odd/" + name for name in names]
+    tree.remove(["odd/" + name for name in names])
+    assert list(tree.walk("odd")) == []
+
+
+def test_a_bucket_is_made_once(seaweed):
+    from outlast.inside.s3.client import S3Client
+
+    client = S3Client(seaweed.access, "made-" + os.urandom(5).hex())
+    assert [client.make_bucket() for _ in range(3)] == [True, False, False]
+
+
 def test_ranges_of_a_stream(tree):
     tree.write("k", [b"0123456789"], 10)
     assert b"".join(tree.read("k", 3, 4)) == b"3456"
@@ -302,3 +330,21 @@ def test_parts_fit_every_size_a_store_takes():
         part = part_size(size)
         assert part % MIB == 0 and -(-size // part) <= 10_000
         assert part <= 5 << 30
+
+
+def test_hundreds_of_files_of_half_a_megabyte_keep_coming(seaweed, tree, tmp_path):
+    """Bodies somewhat larger than one read, one after the other on a few kept connections."""
+    (tmp_path / "up").mkdir()
+    sizes = [520_000 + 997 * number for number in range(80)]
+    for number, size in enumerate(sizes):
+        (tmp_path / "up" / f"{number:03d}").write_bytes(os.urandom(size))
+    notes = Notes()
+    tree.client.server.http.timeout_s = 20.0
+    how = Moving(workers=3)
+    tree.send((job_for(tmp_path / "up" / f"{number:03d}", f"half/{number:03d}") for number in range(80)), notes, how)
+    (tmp_path / "down").mkdir()
+    tree.fetch((fetch_job(item, tmp_path / "down" / item.path[5:]) for item in tree.walk("half")), notes, how)
+    assert notes.trouble == {}
+    for number in range(80):
+        name = f"{number:03d}"
+        assert (tmp_path / "down" / name).read_bytes() == (tmp_path / "up" / name).read_bytes()

@@ -22,8 +22,6 @@ CHUNK_BYTES = 1 << 20
 _HEAD_LIMIT_BYTES = 256 << 10
 #: Read at once for an answer's head: enough for a small body too, small enough to be cheap to allocate.
 _HEAD_BYTES = 16 << 10
-#: A large body is waited for in pieces of this size, which saves most of the wake-ups.
-_BULK_BYTES = 512 << 10
 _NOT_READY = (errno.EAGAIN, errno.EWOULDBLOCK, errno.EINPROGRESS)
 
 T = TypeVar("T")
@@ -77,7 +75,6 @@ class Connection:
         self.used_at = 0.0
         self.requests = 0
         self._left = b""  # read, but not yet part of any answer
-        self._low_water = 1
         self._tls = False
 
     def fileno(self) -> int:
@@ -269,13 +266,6 @@ class Connection:
             data, self._left = self._left[:limit], self._left[limit:]
             return data
         return (yield from self._receive(limit))
-
-    def expect(self, size: int) -> None:
-        """That many bytes are still to come: until most of them are there it is not worth waking up."""
-        wanted = _BULK_BYTES if size >= _BULK_BYTES else 1
-        if wanted != self._low_water and self.sock is not None and not self._tls:
-            self._low_water = wanted
-            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
 
     def receive_into(self, view: memoryview) -> Steps[int]:
         """`receive_some` into memory of the caller's; 0 when the connection ended."""

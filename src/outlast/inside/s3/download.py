@@ -96,7 +96,6 @@ class Downloads(Jobs):
                 _check_length(connection, job, head, length - got)
                 summed = stated is not None
                 while got < length:
-                    connection.expect(length - got)
                     if not summed and length - got > CHUNK_BYTES and can_splice(connection):
                         count = yield from splice(connection, self._pipe, descriptor, start + got, length - got)
                     else:
@@ -107,7 +106,6 @@ class Downloads(Jobs):
                         crc = zlib.crc32(self._view[:count], crc)
                     got += count
                     self.report.moved(count)
-                connection.expect(0)
                 if head.keep:
                     self._server.http.give_back(connection)
                 else:

@@ -13,8 +13,8 @@ from ..net.drive import Loop, Source
 
 #: Connections at once: enough to hide the latency of a server far away, few enough not to be told to slow down.
 WIDTH = 32
-#: Parts of large files at once, in a second thread: checksums and copies then run beside the small files.
-_LARGE_WIDTH = 4
+#: Parts of large files at once, over both threads: more only take the processor's cache from each other.
+_PARTS_AT_ONCE = 8
 
 
 class Jobs(Source):
@@ -23,6 +23,7 @@ class Jobs(Source):
     def __init__(self, jobs: Iterable[Job], report: Report) -> None:
         self._jobs: Iterator[Job] = iter(jobs)
         self._parts: Deque[Steps[None]] = collections.deque()
+        self._parts_open = 0
         self._open = 0  # jobs taken and not yet ended
         self._drained = False
         self._unreached = 0  # jobs in a row that failed because the server could not be reached
@@ -65,10 +66,19 @@ class Jobs(Source):
         return job
 
     def take_part(self) -> Optional[Steps[None]]:
+        with self._changed:
+            if not self._parts or self._parts_open >= _PARTS_AT_ONCE:
+                return None
+            self._parts_open += 1
+            return self._counted(self._parts.popleft())
+
+    def _counted(self, steps: Steps[None]) -> Steps[None]:
         try:
-            return self._parts.popleft()
-        except IndexError:
-            return None
+            yield from steps
+        finally:
+            with self._changed:
+                self._parts_open -= 1
+                self._changed.notify_all()
 
     def finished(self) -> bool:
         with self._changed:
@@ -79,7 +89,7 @@ class Jobs(Source):
 
     def wait(self) -> None:
         with self._changed:
-            if not self._parts and not self._over():
+            if (not self._parts or self._parts_open >= _PARTS_AT_ONCE) and not self._over():
                 self._changed.wait(0.2)
 
     def queue(self, parts: List[Steps[None]]) -> None:
@@ -137,7 +147,7 @@ def run(jobs: Jobs, width: int = 0) -> None:
 
     def run_parts() -> None:
         try:
-            Loop(width or _LARGE_WIDTH, stopping).run(_PartsOnly(jobs))
+            Loop(width or _PARTS_AT_ONCE // 2, stopping).run(_PartsOnly(jobs))
         except BaseException as error:
             trouble.append(error)
             raise
