@@ -1,4 +1,4 @@
-"""`outlast store`: housekeeping in stores. Four sub-commands, each one call and its words."""
+"""`outlast store`: housekeeping in stores. Each sub-command is one call and its words."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from outlast.cli.options import AsJson
 from outlast.cli.waiting import Waiting
 
 if TYPE_CHECKING:
+    from outlast.operations.maps import StoreMap
     from outlast.operations.projects import Project
     from outlast.operations.publish import Publication
 
@@ -31,11 +32,12 @@ now and later; nobody gets the right to write. Take it back with: outlast store 
 
 app = new_group(
     "store",
-    about="Prepares a place for a project, lets everyone read a bucket, and makes temporary links. "
-    "Log in first: outlast login obs.",
+    about="Prepares a place for a project, lets everyone read a bucket, makes temporary links, and lets folders play "
+    "buckets. Log in first: outlast login obs; a folder that plays a bucket needs no keys.",
     examples=[
         ("outlast store init obs://my-bucket/mnist", "folders for code, data, output, logs and checkpoints"),
         ("outlast store sign obs://my-bucket/mnist/output/model.ckpt", "a link for one hour"),
+        ("outlast store map obs://my-bucket ./bucket", "work without the real bucket"),
     ],
     exits=_EXITS,
 )
@@ -212,3 +214,84 @@ def sign(
     ends = f"ends {link.ends_at} (in {format_duration(link.expires_s)})"
     for line in (f"{does} {link.address}; {ends}", *link.notices):
         print(line, file=sys.stderr)
+
+
+_PLACE = "obs://bucket, s3://bucket or hdfs://host:port"
+_MAP_EXITS = {0: "done", 2: "the request is wrong; nothing was changed", 10: "nothing plays that address"}
+
+
+@verb(
+    app,
+    "map",
+    sentence="Let a folder play a bucket",
+    about="From then on every command and every run that names the bucket uses the folder instead: a tutorial works "
+    "offline, without keys and without cost. What a script copies to the bucket lies in the folder afterwards. The "
+    "folder is made if it is missing. s3:// of a bucket that is mapped as obs:// means the same folder, because "
+    "ModelArts uses both names.",
+    examples=[
+        ("outlast store map obs://my-bucket ./bucket", "then: outlast cp data obs://my-bucket/data"),
+        ("outlast store map hdfs://127.0.0.1:50070 ./hdfs", "WebHDFS on that port while a run needs it"),
+    ],
+    exits={0: "done", 2: "the request is wrong; nothing was changed"},
+)
+def map_(
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help=_PLACE)],
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="The folder that plays it")],
+    as_json: AsJson = False,
+) -> None:
+    done = open_client().stores.map(address, folder)
+    if as_json:
+        print_json(dataclasses.asdict(done))
+        return
+    print(f"{done.folder} plays {done.address} now" + (f" instead of {done.before}" if done.before else ""))
+    if done.made:
+        print(f"the folder is new; fill it with: outlast cp DATA {done.address}/")
+
+
+@verb(
+    app,
+    "unmap",
+    sentence="Let a bucket be itself again",
+    about="Ends what outlast store map began. The folder and everything in it stay as they are.",
+    examples=[
+        ("outlast store unmap obs://my-bucket", "the real bucket again"),
+        ("outlast store unmap hdfs://127.0.0.1:50070 --json", "for programs"),
+    ],
+    exits=_MAP_EXITS,
+)
+def unmap(address: Annotated[str, typer.Argument(metavar="ADDRESS", help=_PLACE)], as_json: AsJson = False) -> None:
+    done = open_client().stores.unmap(address)
+    if as_json:
+        print_json(dataclasses.asdict(done))
+    else:
+        print(f"{done.address} is itself again; {done.folder} stays as it is")
+
+
+@verb(
+    app,
+    "maps",
+    sentence="List the folders that play buckets",
+    about="Each address with its folder, and whether that folder is there.",
+    examples=[
+        ("outlast store maps", "what is mapped"),
+        ("outlast store maps --json", "for programs"),
+    ],
+    exits={0: "done"},
+)
+def maps(as_json: AsJson = False) -> None:
+    known = open_client().stores.maps()
+    if as_json:
+        print_json([dataclasses.asdict(each) for each in known])
+    elif known:
+        _print_maps(known)
+    else:
+        print("no folder plays a bucket; begin with: outlast store map obs://BUCKET FOLDER")
+
+
+def _print_maps(known: list[StoreMap]) -> None:
+    from outlast.cli.paint import Column, Ink, table
+
+    ink = Ink()
+    columns = [Column("address", paint=lambda text: ink("bold", text)), Column("folder", flexible=True), Column("")]
+    rows = [[each.address, each.folder, "" if each.exists else "missing"] for each in known]
+    print("\n".join(table(columns, rows, ink)))

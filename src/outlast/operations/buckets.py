@@ -6,9 +6,11 @@ import os
 
 from outlast.errors import CredentialError, SpecError
 from outlast.inside.move.address import BUCKETS, Address, parse
+from outlast.inside.move.mapped import folder_playing
 from outlast.inside.s3.client import S3Client
 from outlast.inside.stores.access import Access
 from outlast.settings import Settings
+from outlast.store.maps import load_maps
 from outlast.store.profiles import find_access, locate_access
 from outlast.store.registry import outside_errors
 
@@ -47,7 +49,13 @@ def access_to(settings: Settings, address: Address) -> Access | None:
 
 
 def open_bucket(settings: Settings, address: Address) -> S3Client:
-    """A client of the bucket of an address."""
+    """A client of the bucket of an address; `SpecError` where only a folder plays it."""
+    folder = folder_playing(address, load_maps(settings.home))
+    if folder is not None:
+        raise SpecError(
+            f"{address.root} is played by the folder {folder}, which has no policies and no links",
+            hint=f"for the real bucket: outlast store unmap {address.root}",
+        )
     access = access_to(settings, address)
     assert access is not None, "buckets are never on this machine"
     with outside_errors():

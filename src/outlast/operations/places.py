@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -52,11 +53,22 @@ class Places:
         from outlast.inside.move.trees import open_tree
 
         with place_errors():
-            if address.scheme == "file":
-                return open_tree(address)
+            if address.scheme == "file" or self._is_mapped(address):
+                return open_tree(address, None, self._maps)
             from outlast.store.profiles import find_access
 
             return open_tree(address, find_access(address.scheme, address.profile, os.environ, self._home))
+
+    @functools.cached_property
+    def _maps(self) -> dict[str, str]:
+        from outlast.store.maps import load_maps
+
+        return load_maps(self._home)
+
+    def _is_mapped(self, address: Address) -> bool:
+        from outlast.inside.move.mapped import folder_playing
+
+        return folder_playing(address, self._maps) is not None
 
     def read(self, text: str) -> Address:
         """The address that is meant. `/bucket/path`, as ModelArts forms write it, is one of OBS when it can be."""
@@ -73,8 +85,9 @@ class Places:
         from outlast.store.profiles import find_access
 
         try:
-            find_access("obs", self._profile, os.environ, self._home)
             address = parse("obs:/" + text)._replace(profile=self._profile)
+            if not self._is_mapped(address):
+                find_access("obs", self._profile, os.environ, self._home)
         except (CredentialError, InsideError):
             return None
         self.notices.append(f"{text} is read as obs:/{text}, because this machine has no folder /{first}")
@@ -224,8 +237,8 @@ def make_place(settings: Settings, text: str, *, profile: str = "") -> tuple[str
         if address.scheme in BUCKETS and not address.path:
             from outlast.inside.s3.tree import S3Tree
 
-            assert isinstance(place.tree, S3Tree)
-            return str(address), place.tree.client.make_bucket()
+            # A bucket that a folder plays is there as long as it is mapped.
+            return str(address), isinstance(place.tree, S3Tree) and place.tree.client.make_bucket()
         there = place.tree.stat(address.path)
         if there is not None and there.kind == FILE:
             raise UsageError(f"{address} is a file")

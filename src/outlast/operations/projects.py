@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from outlast.errors import SpecError
 from outlast.inside.move.address import BUCKETS, Address
 from outlast.inside.move.base import FILE, Tree
+from outlast.inside.move.mapped import folder_playing
 from outlast.inside.move.trees import open_tree
 from outlast.operations.buckets import access_to, open_bucket, read_address
 from outlast.settings import Settings
+from outlast.store.maps import load_maps
 from outlast.store.registry import outside_errors
 
 #: name -> what belongs there
@@ -52,10 +54,12 @@ class Project:
 def init_store(settings: Settings, text: str, *, dry_run: bool = False) -> Project:
     """Make the folders of a project at an address, and its bucket if that is missing. What exists is left alone."""
     address = read_address(text)
-    access = access_to(settings, address)
+    maps = load_maps(settings.home)
+    is_mapped = folder_playing(address, maps) is not None
+    access = None if is_mapped else access_to(settings, address)
     with outside_errors():
-        new_bucket = address.scheme in BUCKETS and _is_missing(settings, address, make=not dry_run)
-        tree = open_tree(address, access)
+        new_bucket = address.scheme in BUCKETS and not is_mapped and _is_missing(settings, address, make=not dry_run)
+        tree = open_tree(address, access, maps)
         folders = tuple(_folder(tree, address, name, is_new=new_bucket, make=not dry_run) for name in FOLDERS)
     return Project(str(address), address.root if new_bucket else "", access.region if access else "", folders)
 

@@ -11,6 +11,7 @@ from .address import parse
 from .base import Tree
 from .engine import Listener, Outcome
 from .engine import copy as copy_places
+from .mapped import maps_in
 from .packedcopy import copy_packed
 from .plan import Options, Place
 from .trees import open_tree
@@ -51,5 +52,5 @@ def _open(where: Where, trees: Dict[str, Tree]) -> Place:
     address = parse(os.fspath(where))
     if address.root not in trees:
         access = None if address.scheme == "file" else from_environ(address.scheme, os.environ)
-        trees[address.root] = open_tree(address, access)
+        trees[address.root] = open_tree(address, access, maps_in(os.environ))
     return Place(address, trees[address.root])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Mapping, Optional
 
 from ..errors import AccessDenied
 from ..stores.access import Access
@@ -10,12 +10,18 @@ from .address import BUCKETS, Address
 from .base import Tree
 
 
-def open_tree(address: Address, access: Optional[Access] = None) -> Tree:
-    """The tree of an address. Nothing is asked of a server yet."""
+def open_tree(address: Address, access: Optional[Access] = None, maps: Optional[Mapping[str, str]] = None) -> Tree:
+    """The tree of an address, or the folder that plays it by `maps`. Nothing is asked of a server yet."""
     if address.scheme == "file":
         from .local import LocalTree
 
         return LocalTree()
+    if maps:
+        from .mapped import MappedTree, folder_playing
+
+        folder = folder_playing(address, maps)
+        if folder is not None:
+            return MappedTree(folder, "%s://%s" % (address.scheme, address.authority))
     if address.scheme in BUCKETS:
         from ..s3.tree import S3Tree
 
