@@ -99,10 +99,10 @@ def _weights(value: str) -> dict[str, float]:
 
 def _address(value: str) -> str:
     if "://" in value:
-        return value
+        return value if value.startswith("file:") else value.rstrip("/")
     if value.startswith("/"):
         return Path(value).as_uri()
-    raise ValueError("an address like file:///data/outlast, or an absolute path")
+    raise ValueError("an address like file:///data/outlast or obs://bucket/prefix, or an absolute path")
 
 
 _READERS: dict[str, Callable[[str], Any]] = {

@@ -37,7 +37,7 @@ def use(monkeypatch, client):
 
     monkeypatch.setitem(sys.modules, "outlast.client", SimpleNamespace(Client=lambda *a, **k: client))
     monkeypatch.setattr(
-        reader, "open_tails", lambda view: (simulated.OutputTail(client.runs), simulated.PointsTail(client.runs))
+        reader, "open_tails", lambda *_: (simulated.OutputTail(client.runs), simulated.PointsTail(client.runs))
     )
 
 

@@ -198,6 +198,8 @@ def line_of(epoch: int) -> bytes:
 class OutputTail:
     """Plays the log: one line per epoch."""
 
+    pace_s = 0.0
+
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
         self._told = 0
@@ -232,7 +234,7 @@ class Client:
     def doctor(self):
         return [finding("bubblewrap", None, "not found", "apt install bubblewrap")]
 
-    def reindex(self):
+    def reindex(self, stores=()):
         return Rebuilt(runs=3, removed=["1114-old-owl-abc"], problems=["1113-x: spec.json is not JSON"], aside="")
 
 
@@ -263,5 +265,5 @@ def install(client: Client) -> SimpleNamespace:
 
     module = SimpleNamespace(Client=lambda *args, **kwargs: client)
     sys.modules["outlast.client"] = module  # type: ignore[assignment]
-    reader.open_tails = lambda view: (OutputTail(client.runs), PointsTail(client.runs))
+    reader.open_tails = lambda _client, _view: (OutputTail(client.runs), PointsTail(client.runs))
     return module

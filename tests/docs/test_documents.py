@@ -76,7 +76,7 @@ def test_names_of_the_module_exist(page):
 
 def complaint(line):
     """What is wrong with a command line, or nothing. A missing argument is fine: `outlast stop` may be a mention."""
-    words = shlex.split(line)[1:]
+    words = shlex.split(re.split(r" [<>] ", line)[0])[1:]
     if words[0].startswith("-"):
         flags = [flag for names in GLOBAL_OPTIONS for flag in re.split(r"[, ]+", names)]
         return None if words[0] in flags else f"unknown option {words[0]}"
@@ -84,6 +84,13 @@ def complaint(line):
         return f"unknown verb {words[0]}"
     command = typer.main.get_command(importlib.import_module(VERBS[words[0]][0]).app)
     arguments = [word for word in words[1:] if word not in ("--help", "-h")]
+    below = getattr(command, "commands", {})
+    if below:
+        if not arguments:
+            return None
+        command = below.get(arguments.pop(0))
+        if command is None:
+            return f"unknown sub-command of {words[0]}"
     try:
         command.make_context(f"outlast {words[0]}", arguments)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is what a reader would get
@@ -99,7 +106,14 @@ def test_every_command_line_parses(page):
 
 @pytest.mark.parametrize(
     "line",
-    ["outlast fly", "outlast run train.py --limits 1h", "outlast --halp", "outlast gc --keep-last many"],
+    [
+        "outlast fly",
+        "outlast run train.py --limits 1h",
+        "outlast store fly",
+        "outlast store sign x --until 1h",
+        "outlast --halp",
+        "outlast gc --keep-last many",
+    ],
 )
 def test_a_wrong_command_line_is_noticed(line):
     assert complaint(line)
@@ -125,7 +139,12 @@ def test_readmes_link_each_other_and_share_their_code():
 
 
 @pytest.mark.parametrize(
-    ("english", "chinese"), [("quickstart.md", "zh/quickstart.md"), ("concepts.md", "zh/concepts.md")]
+    ("english", "chinese"),
+    [
+        ("quickstart.md", "zh/quickstart.md"),
+        ("concepts.md", "zh/concepts.md"),
+        ("guides/stores.md", "zh/stores.md"),
+    ],
 )
 def test_translation_shares_code_and_sections(english, chinese):
     ours, theirs = pages.ROOT / "docs" / english, pages.ROOT / "docs" / chinese

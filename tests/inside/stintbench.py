@@ -12,7 +12,7 @@ from pathlib import Path
 from outlast.inside import layout
 from outlast.inside.blobs import Blobs
 from outlast.inside.checkpoints import Checkpoints
-from outlast.inside.place import Place
+from outlast.inside.place import ACCESSES, SECRET_PREFIX, Place
 from outlast.inside.records import Beat, Control, End, Order, to_bytes
 from outlast.inside.stores import open_store
 
@@ -22,9 +22,16 @@ SOURCE = Path(__file__).parents[2] / "src"
 class StintBench:
     """Start stints of one run by hand and read what they left."""
 
-    def __init__(self, folder, script, *, sandbox=False, python=sys.executable, runner_python=sys.executable, **spec):
+    def __init__(
+        self, folder, script, *, store=None, access=None, sandbox=False, python=sys.executable,
+        runner_python=sys.executable, **spec,
+    ):  # fmt: skip
+        """`store` is an address that `access` opens; without one the run folder lies below `folder`."""
         self.folder = Path(folder)
-        self.store = open_store((self.folder / "store").as_uri())
+        self.address = store or (self.folder / "store").as_uri()
+        self.access = access
+        self.keys_for = self.address
+        self.store = open_store(self.address, access)
         self.run = "0101-test-run"
         self.runner_python = runner_python
         self.sandbox = sandbox
@@ -54,7 +61,7 @@ class StintBench:
         work = self.folder / "work" / f"{stint:04d}"
         work.mkdir(parents=True, exist_ok=True)
         place = Place(
-            store=self.store.url, run=self.run, stint=stint, token=order.token, work=str(work),
+            store=self.address, run=self.run, stint=stint, token=order.token, work=str(work),
             shared=str(self.folder / "shared"), cache=str(self.folder / "cache"), sandbox=self.sandbox,
             hide=[str(self.folder)], secret_names=list(secrets), memory_bytes=memory_bytes,
         )  # fmt: skip
@@ -62,9 +69,16 @@ class StintBench:
         place.write(str(path))
         return path
 
+    def private(self):
+        """How the runner is told which keys open the store."""
+        if self.access is None:
+            return {}
+        root = "/".join(self.keys_for.split("/")[:3])
+        return {SECRET_PREFIX + ACCESSES: json.dumps({root: self.access._asdict()})}
+
     def start(self, stint=1, *, environ=None, **options):
         place = self.order(stint, **options)
-        env = {**os.environ, "PYTHONPATH": str(SOURCE), **(environ or {})}
+        env = {**os.environ, "PYTHONPATH": str(SOURCE), **self.private(), **(environ or {})}
         command = [self.runner_python, "-m", "outlast.inside", str(place)]
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 

@@ -121,7 +121,7 @@ def test_a_missing_source_is_named(tmp_path, data):
 
 @pytest.mark.parametrize("source", ["s3://bucket/x", "file://elsewhere/x", "data"])
 def test_other_addresses_are_refused(source):
-    with pytest.raises(RequestError, match="only file://"):
+    with pytest.raises(RequestError, match="not the address of a file of this machine"):
         staging.source_path(source)
 
 

@@ -223,7 +223,8 @@ def test_inputs_without_a_name_get_different_ones(ask, folder):
         (("..",), "code folder itself"),
         (("x=",), "names no file or folder"),
         (("",), "names no file or folder"),
-        (("s3://bucket/mnist",), "data from s3:// cannot be read yet; ready: file://"),
+        (("gs://bucket/mnist",), "data from gs:// cannot be read; known: file://, hdfs://, obs://, s3://"),
+        (("s3://B/mnist",), "has no good bucket name"),
         (("fiel:///data",), "did you mean file://?"),
         (("file://host/data",), "not the address of a file here"),
         (("file:///nowhere/at/all",), "no such file or folder: /nowhere/at/all"),
@@ -431,3 +432,42 @@ def test_variables_that_look_like_secrets_are_mentioned_without_their_value(ask)
     assert len(notices) == 2
     assert "--secret WANDB_API_KEY" in notices[0]
     assert "hunter2" not in " ".join(notices)
+
+
+# ---- what lies in a network
+
+
+@pytest.mark.parametrize(
+    ("said", "store"),
+    [
+        ("obs://lab@my-bucket/outlast/", "obs://lab@my-bucket/outlast"),
+        ("hdfs://node:9870/runs", "hdfs://node:9870/runs"),
+        ("/data/a b", "file:///data/a%20b"),
+    ],
+)
+def test_the_store_is_an_address_or_a_folder(ask, said, store):
+    assert ask(store=said).store == store
+
+
+def test_a_relative_store_is_seen_from_where_it_was_said(ask, folder):
+    assert ask(store="runs").store == (folder / "runs").as_uri()
+    (folder / "outlast.toml").write_text('[run]\nstore = "../elsewhere"\n')
+    assert ask(cwd=folder / "mnist", target="../train.py").store == (folder.parent / "elsewhere").as_uri()
+    assert ask(store="obs://bucket").store == "obs://bucket"
+
+
+@pytest.mark.parametrize("said", ["s3://B", "gopher://x/y", "hdfs:///x"])
+def test_a_store_that_cannot_be_is_named(refused, said):
+    assert f"--store {said!r}: " in refused(store=said)
+
+
+def test_data_at_an_address_is_found_beside_the_script(ask):
+    mnist, train = ask(data=("s3://lab@bucket/sets/mnist/", "train=obs://bucket/a b.csv")).inputs
+    assert (mnist.name, mnist.path, mnist.source) == ("mnist", "mnist", "s3://lab@bucket/sets/mnist/")
+    assert (train.name, train.path, train.source) == ("train", "train", "obs://bucket/a b.csv")
+
+
+def test_data_by_address_in_the_file(ask, folder):
+    (folder / "outlast.toml").write_text('[data]\npets = { source = "hdfs://node:9870/pets", path = "../pets" }\n')
+    (pets,) = ask().inputs
+    assert (pets.source, pets.path) == ("hdfs://node:9870/pets", "../pets")

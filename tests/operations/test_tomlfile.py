@@ -36,7 +36,7 @@ def test_the_template_parses_with_everything_uncommented_and_shows_every_key(tmp
     text = uncommented(TEMPLATE)
     file = read(tmp_path, text)
     assert set(file.values) == {(key.table, key.name) for key in KEYS}
-    assert file.params and file.env and len(file.data) == 2
+    assert file.params and file.env and len(file.data) == 3
     assert set(tomllib.loads(text)) == {key.table for key in KEYS} | {table for table, _, _ in FREE_TABLES}
 
 

@@ -37,15 +37,15 @@ def _option(panel: str, *names: str, metavar: str | None = None, help: str) -> A
 
 
 def read_request(
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A script, a folder with outlast.toml, or a spec file (.toml)")
-    ],
+    target: Annotated[str, typer.Argument(
+        metavar="TARGET", help="A script, an OpenPAI job file, a folder with outlast.toml, or a spec file (.toml)",
+    )],
     script_args: Annotated[
         Texts, typer.Argument(metavar="[-- ARGS]", help="The script's own arguments", show_default=False)
     ] = None,
     data: Annotated[Texts, _option(
         _DATA, "--data", "-d", metavar="[NAME=]SRC",
-        help="Give the script this file or folder at the path it already uses; repeat for more",
+        help="Give the script this file, folder or address (s3://…) at the path it uses; repeat for more",
     )] = None,
     checkpoint: Annotated[Text, _option(
         _DATA, "--checkpoint", metavar="PATH",
@@ -89,11 +89,18 @@ def read_request(
     secret: Annotated[Texts, _option(
         _SCRIPT, "--secret", metavar="NAME", help="Pass this variable without ever writing it down; repeat for more",
     )] = None,
+    user: Annotated[Text, _option(
+        _SCRIPT, "--user", metavar="NAME", help="User name that an OpenPAI job sees (default: yours)",
+    )] = None,
     name: Annotated[Text, _option(
         _SCRIPT, "--name", "-n", metavar="NAME", help="Name of the run (default: the script's)",
     )] = None,
     platform: Annotated[Text, _option(
         _MACHINE, "--platform", metavar="NAME", help="Where to run; several, separated by commas (default: local)",
+    )] = None,
+    store: Annotated[Text, _option(
+        _MACHINE, "--store", metavar="ADDRESS",
+        help="Keep the run folder there, like obs://bucket/prefix (default: the setting store, a folder of the home)",
     )] = None,
     cpus: Annotated[Count, _option(_MACHINE, "--cpus", metavar="N", help="Processor cores (default: 1)")] = None,
     memory: Annotated[Text, _option(
@@ -137,8 +144,10 @@ def read_request(
         memory=memory,
         gpus=gpus,
         npus=npus,
+        user=user,
         name=name,
         platform=platform,
+        store=store,
         grace=grace,
         retries=retries,
         network=network,

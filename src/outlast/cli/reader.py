@@ -7,10 +7,12 @@ a key. So two threads read, and the screen takes what is new whenever it likes.
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
+from outlast.inside.errors import PlaceError
 from outlast.model.view import RunView
 
 if TYPE_CHECKING:
@@ -19,10 +21,16 @@ if TYPE_CHECKING:
 
 #: Often enough to feel live; a segment of output is shipped every 0.3 to 3 seconds anyway.
 TAIL_S = 0.25
+#: So many times `pace_s` apart where output and metrics take four requests.
+_REMOTE_PAUSES = 1.5
+#: A store that is away for longer ends the view; the run goes on.
+OUTAGE_S = 300.0
 
 
 class LogSource(Protocol):
-    """Returns the output that is new at every call."""
+    """Returns the output that is new at every call; calls should be `pace_s` apart."""
+
+    pace_s: float
 
     def poll(self) -> list[tuple[int, bytes]]: ...
 
@@ -49,7 +57,9 @@ class Reader:
     def __init__(self, client: Client, view: RunView) -> None:
         self._client = client
         self._run = view.id
-        self._logs, self._series = open_tails(view)
+        self._logs, self._series = open_tails(client, view)
+        self._pause_s = max(TAIL_S, _REMOTE_PAUSES * self._logs.pace_s)
+        self._away_at: float | None = None
         self._news = News()
         self._ended = 0
         self._error: Exception | None = None
@@ -87,7 +97,7 @@ class Reader:
                     self._news.view = view
                 if view.state.is_final:
                     break
-            self._poll()
+            self._poll(patient=False)
             with self._lock:
                 self._news.is_over = True
         except Exception as error:  # noqa: BLE001 - handed to the thread that shows it
@@ -103,17 +113,26 @@ class Reader:
 
     def _follow(self) -> None:
         try:
-            while not self._closing.wait(TAIL_S):
+            while not self._closing.wait(self._pause_s):
                 self._poll()
         except Exception as error:  # noqa: BLE001 - handed to the thread that shows it
             self._fail(error)
 
-    def _poll(self) -> None:
+    def _poll(self, *, patient: bool = True) -> None:
+        """Read what is new. A store over a network may be away for a while: the view says so meanwhile."""
         with self._tails:
-            output, points = self._logs.poll(), self._series.poll()
-            with self._lock:
-                self._news.output += output
-                self._news.points += points
+            try:
+                output = self._logs.poll()
+                with self._lock:
+                    self._news.output += output
+                points = self._series.poll()
+                with self._lock:
+                    self._news.points += points
+                self._away_at = None
+            except PlaceError:
+                self._away_at = self._away_at or time.monotonic()
+                if not patient or not self._logs.pace_s or time.monotonic() - self._away_at > OUTAGE_S:
+                    raise
 
     def _fail(self, error: Exception) -> None:
         if not self._closing.is_set():
@@ -121,11 +140,12 @@ class Reader:
                 self._error = self._error or error
 
 
-def open_tails(view: RunView) -> tuple[LogSource, PointSource]:
+def open_tails(client: Client, view: RunView) -> tuple[LogSource, PointSource]:
     """The output and the metrics of a run, read from its folder in the store."""
-    from outlast.store.registry import open_store
+    from outlast.keeper.home import Home
+    from outlast.operations.locate import open_run_store
     from outlast.track.logs import LogTail
     from outlast.track.series import SeriesTail
 
-    store = open_store(view.store)
+    store = open_run_store(Home(client.settings.home), view.store, view.id)
     return LogTail(store, view.id), SeriesTail(store, view.id)

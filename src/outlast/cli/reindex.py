@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated
+
+import typer
 
 from outlast.cli.command import new_app, open_client, print_json, verb
 from outlast.cli.options import AsJson
@@ -18,13 +21,24 @@ app = new_app()
     "folder and writes the index again. A damaged index is moved aside, not deleted.",
     examples=[
         ("outlast reindex", "after copying a store here, or when ps complains about the index"),
-        ("outlast reindex --json", "for programs"),
+        ("outlast reindex --store obs://bucket/prefix", "list the runs of a store that this home has not used yet"),
     ],
-    exits=(0, 2, 12),
+    exits=(0, 2, 11, 12),
 )
-def reindex(as_json: AsJson = False) -> None:
+def reindex(
+    store: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--store",
+            metavar="ADDRESS",
+            help="Read this store too, like obs://bucket/prefix; repeat for more (default: those in use)",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     with Waiting("reading the store"):
-        rebuilt = open_client().reindex()
+        rebuilt = open_client().reindex(store or ())
     if as_json:
         print_json(dataclasses.asdict(rebuilt))
         return

@@ -7,8 +7,9 @@ import hashlib
 import io
 import os
 import uuid
-from typing import BinaryIO, Iterator, NamedTuple, Tuple, Union, cast
+from typing import BinaryIO, Iterable, Iterator, List, NamedTuple, Tuple, Union, cast
 
+from .abreast import abreast
 from .digest import PIECE_BYTES, Digest
 from .errors import Changed, Damaged, InsideError, NotFound
 from .faults import explain
@@ -63,6 +64,12 @@ class Blobs:
         if entry is None or entry.size_bytes != size:
             return False
         return self._store.head(damaged_key(sha256)) is None
+
+    def missing(self, wanted: Iterable[Tuple[str, int]]) -> List[Tuple[str, int]]:
+        """Those pairs of a digest and a size that `has` denies."""
+        pairs = sorted(set(wanted))
+        kept = abreast(self._store, lambda pair: self.has(*pair), pairs)
+        return [pair for pair, is_kept in zip(pairs, kept) if not is_kept]
 
     def get_bytes(self, sha256: str) -> bytes:
         """A small blob, verified."""
@@ -191,6 +198,23 @@ class _Recheck(io.RawIOBase):
         self._source = source
         self._sha256 = sha256
         self._hash = hashlib.sha256()
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._source.tell()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Back to the beginning, for a store whose first try broke; nowhere else."""
+        if offset or whence != os.SEEK_SET:
+            raise io.UnsupportedOperation("only the whole file can be sent again")
+        self._hash = hashlib.sha256()
+        return self._source.seek(0)
+
+    def fileno(self) -> int:
+        """For its size alone: what is read past us would not be checked."""
+        return self._source.fileno()
 
     def read(self, size: int = -1) -> bytes:
         piece = self._source.read(size)

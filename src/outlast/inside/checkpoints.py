@@ -10,6 +10,7 @@ import re
 from typing import Dict, Iterable, Iterator, List, Optional, Tuple
 
 from . import layout
+from .abreast import abreast
 from .blobs import Blobs
 from .errors import Damaged, NotFound, RequestError
 from .faults import explain
@@ -62,9 +63,9 @@ class Checkpoints:
         `Damaged` when a blob it names is not in the store. Committing the same manifest twice is True both times,
         so that a write whose answer got lost can be repeated.
         """
-        for sha256, size in sorted({(each["sha256"], each["size"]) for each in manifest.files.values()}):
-            if not self._blobs.has(sha256, size):
-                raise Damaged("blob %s (%d bytes) is not in the store" % (sha256, size))
+        missing = self._blobs.missing((each["sha256"], each["size"]) for each in manifest.files.values())
+        if missing:
+            raise Damaged("blob %s (%d bytes) is not in the store" % missing[0])
         name = layout.checkpoint_id(manifest.stint, manifest.number)
         key = layout.checkpoint_key(self._run, name)
         data = manifest.to_bytes()
@@ -127,11 +128,15 @@ class Checkpoints:
         made: List[str] = []
         try:
             os.makedirs(into, exist_ok=True)
-            for path, each in sorted(manifest.files.items()):
-                target = os.path.join(into, path)
+            for path in sorted(manifest.files):
                 _make_way(into, path, made)
+
+            def fetch(path: str) -> None:
+                each, target = manifest.files[path], os.path.join(into, path)
                 hidden = self._blobs.fetch_beside(each["sha256"], each["size"], target, each["mode"])
                 fetched.append((hidden, target, path))
+
+            abreast(self._store, fetch, sorted(manifest.files))
             for hidden, target, _ in fetched:
                 os.replace(hidden, target)
         except OSError as error:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from typing import ClassVar, Dict, List, Mapping, Optional
 
-from .errors import PlaceError
+from .errors import PlaceError, RequestError
 from .records import Record
+from .stores.access import Access
 
 #: A secret named TOKEN reaches the runner as this prefix plus TOKEN in its own environment, never in this file.
 SECRET_PREFIX = "OUTLAST_SECRET_"
+#: The one secret that the script does not get: the keys of the stores that the runner itself opens.
+ACCESSES = "OUTLAST_ACCESSES"
 
 
 @dataclasses.dataclass
@@ -60,10 +64,30 @@ class Place(Record):
         os.replace(aside, path)
 
     def secret_values(self, environ: Mapping[str, str]) -> Dict[str, str]:
-        """The secrets by their own names, as far as the runner's environment carries them."""
-        return {name: environ[SECRET_PREFIX + name] for name in self.secret_names if SECRET_PREFIX + name in environ}
+        """The script's secrets by their own names, as far as the runner's environment carries them."""
+        names = [name for name in self.secret_names if name != ACCESSES]
+        return {name: environ[SECRET_PREFIX + name] for name in names if SECRET_PREFIX + name in environ}
 
 
 def without_secrets(environ: Mapping[str, str]) -> Dict[str, str]:
     """An environment without the prefixed secrets: what the script's own environment starts from."""
     return {name: value for name, value in environ.items() if not name.startswith(SECRET_PREFIX)}
+
+
+def access_for(url: str, accesses: Mapping[str, Access]) -> Optional[Access]:
+    """The access among these that opens an address."""
+    return next((access for root, access in accesses.items() if (url + "/").startswith(root + "/")), None)
+
+
+def accesses_from(environ: Mapping[str, str]) -> Dict[str, Access]:
+    """How each store is reached (see `Address.root`), as the runner's environment says."""
+    return read_accesses(environ.get(SECRET_PREFIX + ACCESSES, "{}"))
+
+
+def read_accesses(text: str) -> Dict[str, Access]:
+    """The value of the secret `ACCESSES`: accesses by the root of the addresses that they open."""
+    try:
+        return {str(root): Access.from_json(json.dumps(body)) for root, body in json.loads(text).items()}
+    except (ValueError, AttributeError):
+        # Not the parser's words: they could quote a key.
+        raise RequestError("the keys that came with this stint cannot be read") from None

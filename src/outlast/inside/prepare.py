@@ -35,7 +35,9 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     code = stint.spec["code"]
     inputs = list(stint.spec.get("inputs", ()))
     stint.code_dir = staging.code_dir_for(stint.path("tree"), inputs)
-    staging.fetch_code(Blobs(stint.store), code["sha256"], code["size_bytes"], stint.place.cache, stint.code_dir)
+    staging.fetch_code(Blobs(stint.store), code["sha256"], code["size_bytes"], stint.place.cache, _code_folder(stint))
+    os.makedirs(stint.code_dir, exist_ok=True)
+    inputs = _bring(stint, inputs)
     stint.enter("environment")
     ready = _environment(stint)
     stint.enter("staging")
@@ -46,10 +48,22 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     restored = _restore(stint)
     env = _script_env(stint, restored, socket_path, flag_path)
     env.update(ready.env)
-    argv = _command(stint, ready.python)
+    argv = _job(stint, ready.python, inputs, env) if stint.spec.get("job") else _command(stint, ready.python)
     if stint.place.sandbox:
         argv = _sandboxed(stint, argv, staged, env, ready.folders)
     return Prepared(argv, env, restored, stint.place.sandbox)
+
+
+def _bring(stint: Stint, inputs: List[staging.Input]) -> List[staging.Input]:
+    """Fetch the inputs that have an address, for which alone the mover is imported."""
+    if not any(map(staging.is_remote, inputs)):
+        return inputs
+    from .inputs import Around, bring_inputs
+
+    def note(sentence: str) -> None:
+        stint.notice = sentence
+
+    return bring_inputs(inputs, Around(stint.place.cache, stint.accesses, stint.say, note, stint.stopping))
 
 
 def _environment(stint: Stint) -> environment.Environment:
@@ -145,6 +159,25 @@ def _script_env(stint: Stint, restored: Restored, socket_path: str, flag_path: s
     if deadline is not None:
         env["OUTLAST_DEADLINE"] = repr(deadline)
     return env
+
+
+def _code_folder(stint: Stint) -> str:
+    """Where the code pack belongs; a job keeps it aside, because each of its instances gets a copy."""
+    if not stint.spec.get("job"):
+        return stint.code_dir
+    from .contracts.openpai.rendering import code_folder
+
+    return code_folder(stint.spec, stint.code_dir)
+
+
+def _job(stint: Stint, python: str, inputs: List[staging.Input], env: Dict[str, str]) -> List[str]:
+    """The OpenPAI contract: our role runner, which starts every instance of the job."""
+    from .contracts.openpai.rendering import Around, render
+
+    label = "outlast-%s-%04d" % (stint.run, stint.number)
+    bundle = stint.place.bundle or BUNDLE
+    around = Around(stint.code_dir, stint.path("tree"), stint.folder("desk"), bundle, label)
+    return render(stint.spec, python, around, inputs, env)
 
 
 def _command(stint: Stint, python: str) -> List[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Callable, Optional
 
 from . import layout
@@ -13,21 +14,31 @@ from .stores.base import Store
 BEAT_S = 1.0
 #: The user waits for a stop and the display for an epoch; looking this often costs two stat calls.
 LOOK_S = 0.25
+#: A script with twenty epochs a second nudges as often; nobody reads that fast.
+NUDGE_S = 0.1
+
+#: Told when the store answers again: for how many seconds it did not, and what it said last.
+Back = Callable[[float, str], None]
 
 
 class Pulse:
-    """A thread that beats once a second and looks four times as often.
+    """A thread that beats once a second and looks four times as often; less often where each costs a request.
 
     `want_stop` is set when control.json asks to stop, `fenced` when another hand wrote this stint's end. A store
     that cannot be reached stops neither: the keeper decides by silence, the script goes on.
     """
 
-    def __init__(self, store: Store, run: str, stint: int, compose: Callable[[int], Beat]) -> None:
+    def __init__(
+        self, store: Store, run: str, stint: int, compose: Callable[[int], Beat], back: Optional[Back] = None
+    ) -> None:
+        """`store` should be one that gives up soon: while it is asked again and again, the pulse stands still."""
         self._store = store
         self._run = run
         self._stint = stint
         self._compose = compose
+        self._back = back
         self._count = 0
+        self._away_at: Optional[float] = None  # since when the store does not answer
         self._closing = threading.Event()
         self._nudge = threading.Event()
         self.want_stop = threading.Event()
@@ -51,35 +62,55 @@ class Pulse:
         self._count += 1
         try:
             self._store.put_quick(layout.beat_key(self._run, self._stint), self._compose(self._count).to_bytes())
-            self.problem = ""
         except InsideError as error:
-            self.problem = "the store cannot be written: %s" % error
+            self._is_away("the store cannot be written: %s" % error)
+        else:
+            self._is_there()
 
     def look(self) -> None:
-        """Read what the other half wants."""
+        """Read what the other half wants, as far as the store answers."""
         try:
-            if self._store.head(layout.end_key(self._run, self._stint)) is not None:
-                self.fenced.set()
-            control = read_control(self._store, self._run)
+            self.ask(self._store)
         except InsideError as error:
-            self.problem = "the store cannot be read: %s" % error
-            return
+            self._is_away("the store cannot be read: %s" % error)
+
+    def ask(self, store: Store) -> None:
+        """Read what the other half wants, from this handle of the same store; raises when it does not answer."""
+        if store.head(layout.end_key(self._run, self._stint)) is not None:
+            self.fenced.set()
+        control = read_control(store, self._run)
         if control is not None and control.want == "stop":
             self.want_stop.set()
 
+    def _is_away(self, problem: str) -> None:
+        self.problem = problem
+        if self._away_at is None:
+            self._away_at = time.monotonic()
+
+    def _is_there(self) -> None:
+        away_at, problem = self._away_at, self.problem
+        self._away_at, self.problem = None, ""
+        if away_at is not None and self._back is not None:
+            self._back(time.monotonic() - away_at, problem)
+
     def _loop(self) -> None:
-        looks_per_beat = round(BEAT_S / LOOK_S)
-        turn = 0
+        # Beat and look together cost three requests; every two seconds is often enough where they are.
+        pause_s = 2 * self._store.pace_s
+        beat_s, look_s = max(BEAT_S, pause_s), max(LOOK_S, pause_s)
+        nudge_s = max(NUDGE_S, self._store.pace_s)
+        beaten_at = looked_at = float("-inf")
         while not self._closing.is_set():
             nudged = self._nudge.is_set()
             self._nudge.clear()
-            if nudged or turn % looks_per_beat == 0:
+            # A hundredth of slack: waiting for a time may end a little early.
+            if nudged or time.monotonic() - beaten_at > beat_s - 0.01:
+                beaten_at = time.monotonic()
                 self.beat()
-            self.look()
-            turn += 1
-            # A script with twenty epochs a second nudges as often; nobody reads that fast.
-            self._closing.wait(0.1)
-            self._nudge.wait(LOOK_S - 0.1)
+            if time.monotonic() - looked_at > look_s - 0.01:
+                looked_at = time.monotonic()
+                self.look()
+            self._closing.wait(nudge_s)
+            self._nudge.wait(look_s - nudge_s)
 
 
 def read_control(store: Store, run: str) -> Optional[Control]:

@@ -7,22 +7,27 @@ import os
 import socket
 import sys
 import traceback
-from typing import Any, Dict, Optional
+from typing import Any, Callable, Dict, Optional
 
 from . import layout
 from .desk import Desk
 from .errors import Damaged, InsideError, NotFound, PlaceError, RequestError
 from .flag import StopFlag
-from .place import Place
+from .net.retry import HURRIED, STEADFAST
+from .place import Place, access_for, accesses_from
 from .prepare import Prepared, prepare
 from .progress import Progress
 from .pulse import Pulse
 from .records import Claim, End, Order, now_text
+from .staging import Stopping
 from .stint import Stint
 from .stores import open_store
 from .stores.base import Store
 from .supervise import Fenced, Supervisor, catch_preemption
 from .verdict import Verdict, judge
+
+#: An outage shorter than this is not worth a line in the log.
+_WORTH_SAYING_S = 3.0
 
 
 def run_stint(place: Place) -> int:
@@ -30,12 +35,20 @@ def run_stint(place: Place) -> int:
 
     0: an end is recorded (or the stint was never ours). 1: not even that was possible; the keeper will notice.
     """
-    store = open_store(place.store)
-    stint = _claim(place, store)
+    try:
+        access = access_for(place.store, accesses_from(os.environ))
+        store = open_store(place.store, access, STEADFAST)
+        stint = _claim(place, store)
+    except InsideError as error:
+        sys.stderr.write("stint %d cannot begin: %s\n" % (place.stint, error))
+        return 1
     if stint is None:
         return 0
-    pulse = Pulse(store, stint.run, stint.number, stint.compose_beat)
+    # Commits wait for a store that is away; the pulse must not, so it has a handle of its own.
+    ears = open_store(place.store, access, HURRIED) if store.pace_s else store
+    pulse = Pulse(ears, stint.run, stint.number, stint.compose_beat, _back(stint))
     stint.nudge = pulse.nudge
+    stint.stopping = lambda: pulse.want_stop.is_set() or pulse.fenced.is_set() or _is_late(stint)
     pulse.start()
     try:
         end = _carry_out(stint, pulse)
@@ -45,6 +58,14 @@ def run_stint(place: Place) -> int:
         pulse.close()
         stint.shipper.close(30.0)
     return 0 if _record(store, stint, end) else 1
+
+
+def _back(stint: Stint) -> Callable[[float, str], None]:
+    def say(seconds: float, problem: str) -> None:
+        if seconds >= _WORTH_SAYING_S:
+            stint.say("the store is back after %.0f s (%s); the script went on meanwhile" % (seconds, problem))
+
+    return say
 
 
 def _claim(place: Place, store: Store) -> Optional[Stint]:
@@ -67,7 +88,7 @@ def _carry_out(stint: Stint, pulse: Pulse) -> End:
         flag = StopFlag.create(flag_path)
         relay = _Relay()
         desk = Desk(os.path.join(stint.folder("desk"), "socket"), relay)
-        prepared = prepare(stint, desk.path, flag_path)
+        prepared = _prepare(stint, pulse, desk.path, flag_path)
         _check_time_is_left(stint)
         _begin_progress(stint, prepared)
         supervisor = relay.target = Supervisor(stint, pulse, flag, prepared.restored)
@@ -79,6 +100,8 @@ def _carry_out(stint: Stint, pulse: Pulse) -> End:
         return _end(stint, verdict, facts.exit_code, supervisor)
     except Fenced:
         raise
+    except Stopping:
+        return _end(stint, Verdict("stopped", "stopped as asked, while its inputs were fetched"), None, supervisor)
     except RequestError as error:
         return _end(stint, Verdict("setup-error", str(error), "request"), None, supervisor)
     except (PlaceError, NotFound, Damaged, OSError) as error:
@@ -94,6 +117,17 @@ def _carry_out(stint: Stint, pulse: Pulse) -> End:
             supervisor.close()
 
 
+def _prepare(stint: Stint, pulse: Pulse, socket_path: str, flag_path: str) -> Prepared:
+    try:
+        return prepare(stint, socket_path, flag_path)
+    except Stopping:
+        if pulse.fenced.is_set():
+            raise Fenced from None
+        if not pulse.want_stop.is_set():
+            _check_time_is_left(stint)
+        raise
+
+
 class _Relay:
     """Takes the desk's calls and passes them on once the supervisor exists; no script speaks before that."""
 
@@ -107,17 +141,20 @@ class _Relay:
 
 def _check_time_is_left(stint: Stint) -> None:
     """A limit that the preparation alone uses up can never work: say so before the script is started and killed."""
-    limit_s = stint.order.limit_s
-    if limit_s is None:
+    if not _is_late(stint):
         return
-    used_s = stint.elapsed_s()
-    if used_s < stint.deadline.kill_at_s() - min(1.0, limit_s / 10):
-        return
+    limit_s, used_s = stint.order.limit_s or 0.0, stint.elapsed_s()
     spent = ", ".join("%s %.1f s" % pair for pair in stint.phases.phases().items() if pair[1] >= 0.05)
     raise RequestError(
         "the limit of %g s is shorter than the start-up, which took %.1f s (%s); give at least --limit %ds"
         % (limit_s, used_s, spent, int(used_s * 3) + 1)
     )
+
+
+def _is_late(stint: Stint) -> bool:
+    """Whether the script, started now, would have no time at all."""
+    limit_s = stint.order.limit_s
+    return limit_s is not None and stint.elapsed_s() >= stint.deadline.kill_at_s() - min(1.0, limit_s / 10)
 
 
 def _begin_progress(stint: Stint, prepared: Prepared) -> None:

@@ -42,8 +42,13 @@ class Shipper:
         self._unsaid_bytes = 0  # dropped, and no line says so yet
         self._store = store
         self._masker = Masker(secrets)
-        self._log = _Stream(spool_path, lambda segment: layout.log_key(run, stint, segment))
-        self._metrics = _Stream(spool_path + ".metrics", lambda segment: layout.metrics_key(run, stint, segment))
+        pace_s = store.pace_s
+        # Where every segment is a request, a flood of output goes in whole segments.
+        self._eager_bytes = SEGMENT_BYTES if pace_s else EAGER_BYTES
+        self._log = _Stream(spool_path, lambda segment: layout.log_key(run, stint, segment), pace_s, self._eager_bytes)
+        self._metrics = _Stream(
+            spool_path + ".metrics", lambda segment: layout.metrics_key(run, stint, segment), pace_s, self._eager_bytes
+        )
         self._writing = threading.Lock()  # guards the masker and appending
         self._wake = threading.Condition()
         self._is_hurried = False
@@ -69,7 +74,7 @@ class Shipper:
             self._append(self._masker.feed(chunk))
             self._last_log_s = time.monotonic()
         # Waking the thread for every chunk would cost more than the write.
-        if self._is_idle or (self._is_patient and self._log.spool.waiting_bytes >= EAGER_BYTES):
+        if self._is_idle or (self._is_patient and self._log.spool.waiting_bytes >= self._eager_bytes):
             self._notify()
 
     def metric(self, point: Point, source: str) -> None:
@@ -206,14 +211,16 @@ class Shipper:
 class _Stream:
     """One spool and the segments made of it."""
 
-    def __init__(self, path: str, key: Callable[[int], str]) -> None:
+    def __init__(self, path: str, key: Callable[[int], str], pace_s: float, eager_bytes: int) -> None:
+        self._first_s = max(FIRST_INTERVAL_S, pace_s)
+        self._eager_bytes = eager_bytes
         self.spool = Spool(path)
         self._key = key
         self._segment = 1
         # A segment whose put failed may be there all the same: it is tried again with the same bytes, so that
         # nobody who has read it already misses what a longer second try would add.
         self._size_bytes = 0
-        self._interval_s = FIRST_INTERVAL_S
+        self._interval_s = self._first_s
         self._shipped_at = float("-inf")
         self._since: Optional[float] = None  # when the bytes that wait now began to wait
         self._failures = 0
@@ -228,7 +235,7 @@ class _Stream:
             self._since = now
         if self._failures:
             return max(0.0, min(self._retry_at, now + 0.1 if is_hurried else self._retry_at) - now)
-        if is_hurried or self.spool.waiting_bytes >= EAGER_BYTES:
+        if is_hurried or self.spool.waiting_bytes >= self._eager_bytes:
             return 0.0
         return max(0.0, max(self._since + FIRST_INTERVAL_S, self._shipped_at + self._interval_s) - now)
 

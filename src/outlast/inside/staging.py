@@ -17,11 +17,16 @@ from urllib.parse import unquote, urlsplit
 
 from .blobs import Blobs
 from .errors import Damaged, NotFound, PlaceError, RequestError
+from .stores import is_remote as is_remote_address
 from .unpack import unpack
 
 _CHUNK_BYTES = 1 << 20
 
-Input = Dict[str, Any]  # one entry of the spec's `inputs`: name, source, path, writable
+Input = Dict[str, Any]  # one entry of the spec's `inputs`: name, source, path, writable; `fetched`: a copy of ours
+
+
+class Stopping(Exception):
+    """The stint shall end while its inputs are still on their way."""
 
 
 class Staged(NamedTuple):
@@ -102,13 +107,18 @@ def _is_intact(path: str, sha256: str, size: int) -> bool:
     return digest.hexdigest() == sha256
 
 
+def is_remote(given: Input) -> bool:
+    """Whether an input lies somewhere else than in a file or folder of this machine."""
+    return is_remote_address(str(given["source"]))
+
+
 def source_path(source: str) -> str:
     """The local path of an input's address; `RequestError` for an address that is not a file."""
     if source.startswith("/"):
         return source
     parts = urlsplit(source)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-        raise RequestError("cannot read input %s: only file:// addresses are ready; copy it to a folder first" % source)
+        raise RequestError("%s is not the address of a file of this machine" % source)
     return unquote(parts.path)
 
 
@@ -130,7 +140,7 @@ def stage_inputs(inputs: Sequence[Input], code_dir: str, sandboxed: bool) -> Sta
                 _stage_relative(given, source, target, tree, sandboxed, staged)
         except OSError as error:
             raise PlaceError("cannot stage input %s at %s: %s" % (given["name"], target, error.strerror)) from None
-    if not sandboxed and any(not given.get("writable") for given in inputs):
+    if not sandboxed and any(not given.get("writable") and not given.get("fetched") for given in inputs):
         staged.notices.append(
             "inputs are links to the originals: without a sandbox nothing keeps the script from changing them"
         )

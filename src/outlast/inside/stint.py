@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 from .deadline import Deadline
 from .ledger import PhaseClock
-from .place import Place
+from .place import Place, accesses_from
 from .progress import Progress
 from .records import Beat, Order, now_text
 from .shipper import Shipper
+from .stores.access import Access
 from .stores.base import Store
 
 
@@ -44,7 +45,10 @@ class Stint:
         self.notice = ""
         self.sample: Callable[[], Dict[str, Any]] = dict
         self.nudge: Callable[[], None] = lambda: None
-        secrets = [value.encode("utf-8", "surrogateescape") for value in place.secret_values(os.environ).values()]
+        self.stopping: Callable[[], bool] = lambda: False  # the user wants no more, or the stint is not ours any more
+        self.accesses = accesses_from(os.environ)  # how the stores of inputs are reached, by `Address.root`
+        values = [*place.secret_values(os.environ).values(), *_keys(self.accesses.values())]
+        secrets = [value.encode("utf-8", "surrogateescape") for value in values]
         self.shipper = Shipper(store, self.run, self.number, self.path("output.log"), secrets)
 
     def path(self, *parts: str) -> str:
@@ -100,6 +104,11 @@ class Stint:
             **progress.snapshot(),
             **progress.rate(),
         )
+
+
+def _keys(accesses: Iterable[Access]) -> List[str]:
+    """What of the accesses must never appear in the output, though the script is not given it."""
+    return [secret for access in accesses for secret in access.secrets]
 
 
 def list_files(root: str, place: Optional[str], skip: str = "") -> List[str]:

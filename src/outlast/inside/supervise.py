@@ -362,7 +362,8 @@ class Supervisor:
     def _must_not_commit(self) -> bool:
         """Asked right before a manifest is put. What was measured up to it goes first: a curve shall have no hole."""
         self._stint.shipper.flush(2.0)
-        return self._is_fenced()
+        self._pulse.ask(self._stint.store)
+        return self._pulse.fenced.is_set()
 
     def _is_fenced(self) -> bool:
         self._pulse.look()

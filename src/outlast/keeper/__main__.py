@@ -57,15 +57,17 @@ class KeeperProcess:
 
     def _keep(self, keeper: Keeper) -> None:
         log.info("keeper %d starts for %s", os.getpid(), self._home.path)
+        woken = True
         while not self._leaving:
-            delay_s = keeper.turn()
+            delay_s = keeper.turn(woken)
             if keeper.idle_s >= self._settings.keeper_idle_s:
                 log.info("nothing to do for %g s; leaving", self._settings.keeper_idle_s)
                 return
-            self._sleep(keeper, min(delay_s, max(self._settings.keeper_idle_s - keeper.idle_s, 0.02)))
+            woken = self._sleep(keeper, min(delay_s, max(self._settings.keeper_idle_s - keeper.idle_s, 0.02)))
         log.info("asked to leave; runs go on")
 
-    def _sleep(self, keeper: Keeper, seconds: float) -> None:
+    def _sleep(self, keeper: Keeper, seconds: float) -> bool:
+        """Until the time is over, a command wakes us or a job may have ended; True when it was not the time."""
         poll = select.poll()
         poll.register(self._fifo, select.POLLIN)
         for handle in keeper.wake_fds():
@@ -73,6 +75,7 @@ class KeeperProcess:
         ready = poll.poll(seconds * 1000)
         if any(handle == self._fifo for handle, _ in ready):
             os.read(self._fifo, 65536)
+        return bool(ready)
 
     def _leave(self, _number: int, _frame: FrameType | None) -> None:
         self._leaving = True

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from outlast.errors import OutlastError
 from outlast.inside.errors import InsideError, NotFound
 from outlast.keeper.home import Home
 
@@ -55,12 +56,12 @@ def absorb(home: Home, index: Index, *, take: bool) -> list[str]:
     for marker in markers(home):
         try:
             if index.get(marker.run) is None:
-                index.add(first_row(marker))
+                index.add(first_row(home, marker))
         except NotFound:
             if take:  # a run that was removed in the meantime
                 (home.inbox / marker.run).unlink(missing_ok=True)
             continue
-        except InsideError:
+        except (InsideError, OutlastError):
             continue
         if take:
             index.set_open(marker.run, True)
@@ -69,14 +70,14 @@ def absorb(home: Home, index: Index, *, take: bool) -> list[str]:
     return absorbed
 
 
-def first_row(marker: Marker) -> RunRow:
+def first_row(home: Home, marker: Marker) -> RunRow:
     """The row of a run that no keeper has looked at yet, from its spec alone."""
-    from outlast.inside.stores import open_store
+    from outlast.keeper.accesses import Accesses
     from outlast.keeper.index import RunRow
     from outlast.keeper.observe import read_spec
     from outlast.keeper.view import first_view
 
-    view = first_view(read_spec(open_store(marker.store), marker.run))
+    view = first_view(read_spec(Accesses(home).open(marker.store, marker.run), marker.run))
     return RunRow(
         view.id, view.name, view.user, view.state, view.platform, view.created_at, marker.store,
         updated_at=view.updated_at, open=True, view=view.to_json(),

@@ -9,16 +9,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from outlast.errors import HomeError, OutlastError
-from outlast.inside.errors import InsideError, NotFound
+from outlast.errors import CredentialError, HomeError, OutlastError
+from outlast.inside.errors import AccessDenied, InsideError, NotFound
 from outlast.inside.records import now_text
+from outlast.inside.stores import is_remote
 from outlast.inside.stores.base import Store
+from outlast.keeper.accesses import Accesses, addresses_of
 from outlast.keeper.home import Home
 from outlast.keeper.inbox import absorb
 from outlast.keeper.index import Index, IndexDamaged, RunRow
 from outlast.keeper.rebuild import rebuild_index
 from outlast.keeper.run import QUIET_S, KeptRun, Look
-from outlast.keeper.secrets import SecretsFile
 from outlast.keeper.view import view_from_json
 from outlast.model.view import RunView
 from outlast.platforms.base import Job, Platform
@@ -31,6 +32,7 @@ LEASE_S = 30.0
 _RENEW_S = LEASE_S / 3
 #: A run whose look failed is looked at again after so long.
 _TROUBLE_S = 2.0
+_LONGEST_TROUBLE_S = 30.0
 
 
 class Keeper:
@@ -51,12 +53,14 @@ class Keeper:
         self.home = Home(settings.home)
         self.settings = settings
         self.holder = f"{self.home.id}:{random_words.token_hex(8)}"
-        self._open_store = open_store or _open_store
+        self._open_store = open_store
         self._create_platform = create_platform or (lambda name: _create_platform(name, settings))
         self._clock = clock
-        self._secrets = SecretsFile(self.home)
+        self._accesses = Accesses(self.home)
         self._platforms: dict[str, Platform] = {}
-        self._stores: dict[str, Store] = {}
+        self._due: dict[str, float] = {}  # when to look at a run again whose store is reached over a network
+        self._failures: dict[str, int] = {}  # looks in a row that failed, by run
+        self._unread: set[str] = set()  # runs whose store did not answer the last time
         self._kept: dict[str, KeptRun] = {}
         self._renewed: dict[str, float] = {}
         self._rows: dict[str, RunRow] = {}
@@ -76,10 +80,13 @@ class Keeper:
         """Void the leases of this home's earlier keepers. Only for a process that holds the keeper's lock."""
         self._index.release_leases(f"{self.home.id}:")
 
-    def turn(self) -> float:
-        """Look at every open run once; returns the seconds until the next look is due."""
+    def turn(self, woken: bool = True) -> float:
+        """Look at every open run once; returns the seconds until the next look is due.
+
+        Unless something has `woken` us, runs whose store is reached over a network wait until they are due.
+        """
         try:
-            return self._look_at_all()
+            return self._look_at_all(woken)
         except IndexDamaged:
             self._reopen_index()
             return 0.0
@@ -87,7 +94,7 @@ class Keeper:
             log.warning("%s", error)
             return _TROUBLE_S
 
-    def _look_at_all(self) -> float:
+    def _look_at_all(self, woken: bool) -> float:
         if self._index.was_replaced():
             self._reopen_index()
         absorb(self.home, self._index, take=True)
@@ -96,12 +103,16 @@ class Keeper:
             self._forget(run)
         if rows:
             self._busy_at = self._clock()
-        mine = [row for row in rows.values() if self._refresh(row)]
+        due = [row for row in rows.values() if woken or self._due_in_s(row) <= 0]
+        mine = [row for row in due if self._refresh(row)]
         jobs, answered = self._poll_all(mine)
         delays = [self._look(row, jobs) for row in mine if row.id in answered]
-        if len(delays) < len(rows):
-            delays.append(_TROUBLE_S)
+        delays += [self._due_in_s(row) or _TROUBLE_S for row in rows.values() if row.id not in answered]
         return min([QUIET_S, *delays])
+
+    def _due_in_s(self, row: RunRow) -> float:
+        """Seconds until a run wants to be looked at; 0 where looking is nearly free."""
+        return max(0.0, self._due.get(row.id, 0.0) - self._clock()) if is_remote(row.store) else 0.0
 
     def wake_fds(self) -> list[int]:
         """Descriptors of every platform in use that become readable when a job may have ended."""
@@ -129,6 +140,9 @@ class Keeper:
                 self._kept[row.id] = self._adopt(row)
             else:
                 kept.folder.refresh()
+                if row.id in self._unread:
+                    kept.forgive_silence()
+            self._unread.discard(row.id)
             return True
         except NotFound as error:
             if error.key.endswith("spec.json"):
@@ -138,6 +152,7 @@ class Keeper:
             self._note(row, error)
         except Exception as error:  # noqa: BLE001 - one run's trouble must not stop the others
             self._note(row, error)
+        self._unread.add(row.id)
         return False
 
     def _look(self, row: RunRow, jobs: Mapping[str, Job]) -> float:
@@ -147,6 +162,8 @@ class Keeper:
         except Exception as error:  # noqa: BLE001 - one run's trouble must not stop the others
             self._note(row, error)
             return _TROUBLE_S
+        self._due[row.id] = self._clock() + look.delay_s
+        self._failures.pop(row.id, None)
         with self._trouble_of("the index"):
             self._record(row, look)
         return look.delay_s
@@ -169,6 +186,12 @@ class Keeper:
         else:
             words = f"the keeper failed on this run: {type(error).__name__}: {error}; see {self.home.log}"
             log.error("%s: %s", row.id, words, exc_info=error)
+        if isinstance(error, AccessDenied | CredentialError):
+            self._forget(row.id)  # opened anew, with keys that may be known by then
+            self._accesses.forget_stores()
+        failures = self._failures[row.id] = self._failures.get(row.id, 0) + 1
+        # A store that swallows a request for ten seconds must not have every other run wait for it all the time.
+        self._due[row.id] = self._clock() + min(_LONGEST_TROUBLE_S, _TROUBLE_S * 2.0 ** (failures - 1))
         view = replace(view_from_json(row.view), notice=words, updated_at=now_text())
         known = self._rows.get(row.id)
         if known is None or known.view.get("notice") != words:
@@ -177,11 +200,13 @@ class Keeper:
                 self._index.update(self._rows[row.id])
 
     def _adopt(self, row: RunRow) -> KeptRun:
-        if row.store not in self._stores:
-            self._stores[row.store] = self._open_store(row.store)
-        store = self._stores[row.store]
+        store = self._open_store(row.store) if self._open_store else self._accesses.open_run(row.store, row.id)
         log.info("%s: looking after it", row.id)
-        return KeptRun(store, row.id, self.settings, self._platform, self._secrets.of_run, self._clock)
+        return KeptRun(store, row.id, self.settings, self._platform, self._private, self._clock)
+
+    def _private(self, run: str) -> dict[str, str]:
+        """What a stint's runner must be told and nobody else."""
+        return self._accesses.secrets_of(run, addresses_of(self._kept[run].folder.spec))
 
     def _platform(self, name: str) -> Platform:
         if name not in self._platforms:
@@ -221,6 +246,7 @@ class Keeper:
         self._kept.pop(run, None)
         self._renewed.pop(run, None)
         self._rows.pop(run, None)
+        self._due.pop(run, None)
 
     def _open_index(self) -> Index:
         try:
@@ -249,12 +275,6 @@ def _row_of(row: RunRow, view: RunView, *, is_open: bool) -> RunRow:
         row, state=view.state.value, platform=view.platform, updated_at=view.updated_at, open=is_open,
         view=view.to_json(),
     )  # fmt: skip
-
-
-def _open_store(url: str) -> Store:
-    from outlast.store.registry import open_store
-
-    return open_store(url)
 
 
 def _create_platform(name: str, settings: Settings) -> Platform:

@@ -132,6 +132,13 @@ class Ages:
             known = self._seen[what] = (value, now)
         return now - known[1]
 
+    def restart(self, kind: str) -> None:
+        """Count from now for everything of a kind: for a while nobody could have seen it change."""
+        now = self._clock()
+        for what, (value, _) in self._seen.items():
+            if isinstance(what, tuple) and what[0] == kind:
+                self._seen[what] = (value, now)
+
     def known(self, what: Hashable) -> float | None:
         """Seconds since `what` was first seen as it is; None when it never was."""
         known = self._seen.get(what)

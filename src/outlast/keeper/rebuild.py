@@ -6,8 +6,10 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from outlast.inside.errors import InsideError
+from outlast.errors import CredentialError, StoreError
+from outlast.inside.errors import AccessDenied, InsideError, PlaceError
 from outlast.inside.stores.base import Store
+from outlast.keeper.accesses import Accesses
 from outlast.keeper.home import Home
 from outlast.keeper.index import Index, IndexDamaged, RunRow, move_damaged_aside
 from outlast.keeper.observe import RunFolder
@@ -23,7 +25,7 @@ class Rebuilt:
 
     runs: int = 0
     removed: list[str] = field(default_factory=list)  # rows whose folder is gone
-    problems: list[str] = field(default_factory=list)  # one sentence per run that could not be read
+    problems: list[str] = field(default_factory=list)  # one sentence per run or store that could not be read
     aside: str = ""  # where the damaged index went
 
 
@@ -32,15 +34,19 @@ def rebuild_index(home: Home, settings: Settings, stores: Iterable[str] = ()) ->
 
     A damaged index is moved aside first. Runs of another home are listed, but this home's keeper leaves them alone.
     """
-    from outlast.store.registry import open_store
-
     rebuilt = Rebuilt()
     index = _usable_index(home, rebuilt)
     try:
         known = {row.id: row for row in index.all_runs()}
         urls = dict.fromkeys([settings.store, *(row.store for row in known.values()), *stores])
+        accesses = Accesses(home)
         for url in urls:
-            found = _read_store(open_store(url), url, home, settings, index, rebuilt)
+            try:
+                found = _read_store(accesses.open(url), url, home, settings, index, rebuilt)
+            except (CredentialError, StoreError, PlaceError, AccessDenied) as error:
+                # Not an empty store but an unreadable one: its runs stay in the list.
+                rebuilt.problems.append(f"{url}: {error}")
+                continue
             for run, row in known.items():
                 if row.store == url and run not in found:
                     index.remove(run)

@@ -27,6 +27,10 @@ log = logging.getLogger("outlast.keeper")
 _STEPS = 6
 #: Checkpoints of a run whose ledger is read anew at every hand-over; about 0.3 ms for each.
 _SHORT_HISTORY = 200
+#: The same where each document is a request of some milliseconds.
+_SHORT_REMOTE_HISTORY = 20
+#: A running stint in a store over a network is looked at every so many of its `pace_s`; a look is four requests.
+_REMOTE_LOOKS = 3
 #: How often to look, by what the newest stint is doing.
 LEAVING_S, STARTING_S, RUNNING_S, QUIET_S = 0.1, 0.2, 1.0, 5.0
 _WORTH_A_LOOK = (EndReason.SCRIPT_ERROR, EndReason.SETUP_ERROR)
@@ -59,6 +63,7 @@ class KeptRun:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.folder = RunFolder(store, run, clock)
+        self._store_pace_s = store.pace_s
         self._settings = settings
         self._platforms = platforms
         self._secrets = secrets
@@ -70,6 +75,10 @@ class KeptRun:
         # Jobs of old stints were dealt with by whoever ordered the next one; the last few are asked about.
         self._settled.update(range(1, self.folder.last - 2))
         self._cleaned = set(self._settled)
+
+    def forgive_silence(self) -> None:
+        """The store was away: what its runner could not tell us, and we could not read, is no sign of a death."""
+        self._ages.restart("beat")
 
     def job_names(self) -> dict[str, list[str]]:
         """Platform → names of the jobs whose state matters."""
@@ -192,18 +201,19 @@ class KeptRun:
     def _delay_s(self, decision: relay.Decision, job: Job) -> float:
         waits = [action.seconds for action in decision.actions if isinstance(action, relay.Wait)]
         pace = min([QUIET_S, *(max(seconds, 0.02) for seconds in waits if seconds is not None)])
-        return min(pace, self._pace_s(decision, job))
+        return max(min(pace, self._pace_s(decision, job)), self._store_pace_s)
 
     def _pace_s(self, decision: relay.Decision, job: Job) -> float:
+        running_s = max(RUNNING_S, _REMOTE_LOOKS * self._store_pace_s)
         if decision.stint_state is None or decision.stint_state is StintState.ENDED:
-            return RUNNING_S
+            return running_s
         if decision.stint_state is StintState.HANDING_OVER:
             return LEAVING_S
         if decision.stint_state is not StintState.RUNNING:
             return QUIET_S if job.state is JobState.QUEUED else STARTING_S
         beat = self.folder.beat(self.folder.last)
         near = beat is not None and beat.time_left_s is not None and beat.time_left_s < 3.0
-        return STARTING_S if near else RUNNING_S
+        return STARTING_S if near else running_s
 
     def _clean_work(self) -> None:
         """Let the platforms remove what ended stints left; the newest that failed is kept for a look."""
@@ -220,6 +230,7 @@ class KeptRun:
 
     def _useful_fraction(self, final: bool) -> float | None:
         """Computed once per ended stint, from every end and manifest; a long history only when the run is over."""
-        if self._useful[0] != len(self.folder.ends) and (final or len(self.folder.checkpoints) <= _SHORT_HISTORY):
+        short = len(self.folder.checkpoints) <= (_SHORT_REMOTE_HISTORY if self._store_pace_s else _SHORT_HISTORY)
+        if self._useful[0] != len(self.folder.ends) and (final or short):
             self._useful = (len(self.folder.ends), useful_fraction(self.folder))
         return self._useful[1]

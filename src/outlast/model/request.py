@@ -34,6 +34,7 @@ class RunRequest:
     npus: int | None = None
     name: str | None = None
     platform: str | None = None
+    store: str | None = None  # an address, or a folder
     grace: str | None = None
     retries: int | None = None
     network: bool | None = None
@@ -41,3 +42,4 @@ class RunRequest:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     allow_secret_files: bool | None = None
+    user: str | None = None  # whom an OpenPAI job is told that it belongs to

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -44,7 +44,7 @@ class Input(_Model):
     """Data that the script finds at a path of its work folder."""
 
     name: Name
-    source: str = Field(description="address of the data: file:///abs/path, later s3://, obs://, hdfs://")
+    source: str = Field(description="address of the data: file:///abs/path, s3://, obs:// or hdfs://")
     path: str = Field(
         description="where the script looks: relative to its folder (`mnist`, `../data`), or an absolute path"
     )
@@ -99,7 +99,8 @@ class RunSpec(_Model):
     platforms: tuple[str, ...] = ("local",)
     network: bool = True
     sandbox: Literal["auto", "on", "off"] = "auto"
-    contract: Literal["plain"] = "plain"
+    contract: Literal["plain", "openpai"] = "plain"
+    job: dict[str, Any] | None = Field(default=None, description="the OpenPAI job that this run carries out")
     store: str = Field(description="address of the store that holds the run folder")
 
 

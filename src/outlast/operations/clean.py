@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from outlast.errors import HomeError
+from outlast.errors import CredentialError, HomeError, StoreError
+from outlast.inside.net.retry import Policy
+from outlast.inside.stores import is_remote
 from outlast.keeper.home import Home
 from outlast.keeper.index import RunRow
 from outlast.model.states import RunState
@@ -17,6 +22,8 @@ from outlast.settings import Settings
 
 #: What a killed command left in the cache; a pack takes minutes, not a day.
 _STALE_PACK_S = 86400.0
+#: Fetched inputs are kept so long after the last stint that used them.
+_UNUSED_INPUT_S = 7 * 86400.0
 
 
 @dataclass
@@ -50,8 +57,13 @@ def clean(
         index.close()
     cleaned = Cleaned(dry_run)
     for url in dict.fromkeys([settings.store, *(row.store for row in rows.values())]):
-        _clean_store(url, settings.keep_last if keep_last is None else keep_last, keep_best, cleaned)
-    for path in [*_old_work(home, rows), *_stale_packs(home)]:
+        try:
+            _clean_store(home, url, settings.keep_last if keep_last is None else keep_last, keep_best, cleaned)
+        except (StoreError, CredentialError) as error:
+            if not is_remote(url):
+                raise
+            cleaned.notices.append(f"{url} was left as it is: {error}")
+    for path in itertools.chain(_old_work(home, rows), _stale_packs(home), _unused_inputs(home)):
         cleaned.work_folders.append(str(path))
         cleaned.size_bytes += _size(path)
         if not dry_run:
@@ -59,12 +71,12 @@ def clean(
     return cleaned
 
 
-def _clean_store(url: str, keep_last: int, keep_best: str | None, cleaned: Cleaned) -> None:
+def _clean_store(home: Home, url: str, keep_last: int, keep_best: str | None, cleaned: Cleaned) -> None:
+    from outlast.keeper.accesses import Accesses
     from outlast.store.clean import apply_clean, plan_clean
-    from outlast.store.registry import open_store
 
     with spoken(f"cleaning {url}"):
-        plan = plan_clean(open_store(url), keep_last=keep_last, keep_best=keep_best)
+        plan = plan_clean(Accesses(home).open(url, policy=Policy()), keep_last=keep_last, keep_best=keep_best)
         cleaned.checkpoints += [f"{old.run} {old.id}" for old in plan.checkpoints]
         cleaned.notices += plan.notices
         if cleaned.dry_run:
@@ -95,6 +107,17 @@ def _old_work(home: Home, rows: dict[str, RunRow]) -> Iterator[Path]:
 def _stale_packs(home: Home) -> Iterator[Path]:
     oldest = time.time() - _STALE_PACK_S
     yield from (path for path in sorted(home.cache.glob("pack-*")) if path.stat().st_mtime < oldest)
+
+
+def _unused_inputs(home: Home) -> Iterator[Path]:
+    """Fetched data that no stint has asked for lately; locked while the caller looks at it or removes it."""
+    for folder in sorted(path for path in (home.cache / "inputs").glob("*") if path.is_dir()):
+        asked_at = max(path.stat().st_mtime for path in (folder, folder / "whole") if path.exists())
+        if time.time() - asked_at <= _UNUSED_INPUT_S:
+            continue
+        with folder.with_name(folder.name + ".used").open("ab") as lock, contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a runner whose script sees the data holds it, too
+            yield folder
 
 
 def _size(path: Path) -> int:

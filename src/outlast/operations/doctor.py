@@ -14,6 +14,7 @@ from pathlib import Path
 
 from outlast.inside import sandbox
 from outlast.inside.environment import find_uv
+from outlast.inside.stores import is_remote
 from outlast.model.quantities import format_size
 
 _FICLONE = 0x40049409
@@ -108,12 +109,28 @@ def _store(home: Path, store: str) -> list[Finding]:
 
     if not store or store == (home / "store").as_uri():
         return [Finding("store", True, f"in the home folder ({home / 'store'})")]
-    if not store.startswith("file:"):
-        return [Finding("store", None, store, "not looked at: only file:// addresses can be")]
+    if is_remote(store):
+        return [_remote_store(home, store)]
     try:
         return _folder("store", Path(source_path(store)), "set the setting `store` to a folder you can write to")
     except InsideError as error:
         return [Finding("store", False, f"{store}: {error}", "set the setting `store` to a file:// address")]
+
+
+def _remote_store(home: Path, store: str) -> Finding:
+    """One small write, read and removal tell more than any look at the settings."""
+    from outlast.errors import OutlastError
+    from outlast.keeper.accesses import Accesses
+    from outlast.keeper.home import Home
+    from outlast.operations.faults import spoken
+    from outlast.store.probe import probe_store
+
+    try:
+        with spoken("trying it"):
+            probe_store(Accesses(Home(home)).open(store))
+    except OutlastError as error:
+        return Finding("store", False, f"{store}: {error.message}", error.hint or "see: outlast whoami --check")
+    return Finding("store", True, f"{store}: it can be written and read")
 
 
 def _bubblewrap() -> Finding:

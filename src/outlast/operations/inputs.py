@@ -11,13 +11,15 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from outlast.errors import SpecError
+from outlast.inside.errors import RequestError
+from outlast.inside.move.address import SCHEMES, Address
+from outlast.inside.move.address import parse as parse_address
 from outlast.model.spec import NAME_PATTERN, Input
 from outlast.operations.problems import Problems, closest, guess_path
 from outlast.operations.target import absolute
 from outlast.operations.tomlfile import TomlFile
 
-_READY = ("file",)
-_HOW_TO_GIVE = "write it like --data ./mnist or --data mnist=./mnist"
+_HOW_TO_GIVE = "write it like --data ./mnist, --data mnist=./mnist or --data s3://bucket/mnist"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
@@ -26,13 +28,14 @@ class FoundInput:
     """An input that exists."""
 
     name: str
-    source: Path
+    source: Path | Address  # an address is looked at later, when the keys for it were found
     path: str
     writable: bool
     where: str  # what the user wrote, for messages
 
     def to_spec(self) -> Input:
-        return Input(name=self.name, source=self.source.as_uri(), path=self.path, writable=self.writable)
+        source = self.source.as_uri() if isinstance(self.source, Path) else str(self.source)
+        return Input(name=self.name, source=source, path=self.path, writable=self.writable)
 
 
 def find_inputs(
@@ -87,7 +90,7 @@ def _split(text: str, cwd: Path) -> tuple[str | None, str]:
     return name, source
 
 
-def _find_source(text: str, base: Path, where: str) -> Path:
+def _find_source(text: str, base: Path, where: str) -> Path | Address:
     match = _SCHEME.match(text)
     if match is not None:
         return _find_address(text, match.group(1).lower(), where)
@@ -102,12 +105,17 @@ def _find_source(text: str, base: Path, where: str) -> Path:
     return _require_readable(path, where)
 
 
-def _find_address(text: str, scheme: str, where: str) -> Path:
-    if scheme not in _READY:
-        near = closest(scheme, _READY)
+def _find_address(text: str, scheme: str, where: str) -> Path | Address:
+    if scheme not in SCHEMES:
+        near = closest(scheme, SCHEMES)
         hint = f"did you mean {near}://?" if near else "copy the data to this machine and give its path"
-        ready = ", ".join(f"{each}://" for each in _READY)
-        raise SpecError(f"{where}: data from {scheme}:// cannot be read yet; ready: {ready}", hint=hint)
+        known = ", ".join(f"{each}://" for each in SCHEMES)
+        raise SpecError(f"{where}: data from {scheme}:// cannot be read; known: {known}", hint=hint)
+    if scheme != "file":
+        try:
+            return parse_address(text)
+        except RequestError as error:
+            raise SpecError(f"{where}: {error}") from None
     parts = urlsplit(text)
     path = Path(unquote(parts.path))
     if parts.netloc not in ("", "localhost") or not path.is_absolute():
@@ -124,8 +132,13 @@ def _require_readable(path: Path, where: str) -> Path:
     return path
 
 
-def _path_for(text: str, source: Path, folder: Path) -> str:
-    """Where the script finds an input it was given no path for: where it lies now, seen from the script."""
+def _path_for(text: str, source: Path | Address, folder: Path) -> str:
+    """Where the script finds an input it was given no path for: where it lies now, seen from the script.
+
+    What lies at an address is found beside the script, under its own name.
+    """
+    if isinstance(source, Address):
+        return source.name
     if _SCHEME.match(text) or Path(text).is_absolute() or text.startswith("~"):
         return source.as_posix()
     return Path(os.path.relpath(source, folder)).as_posix()
@@ -141,7 +154,7 @@ def _checked_path(path: str, where: str) -> str:
     return normal
 
 
-def _free_name(source: Path, earlier: Sequence[FoundInput]) -> str:
+def _free_name(source: Path | Address, earlier: Sequence[FoundInput]) -> str:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", source.name).strip("-._")[:50] or "data"
     taken = {given.name for given in earlier}
     name, number = plain, 2

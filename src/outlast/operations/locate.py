@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from outlast.errors import NotFoundError, UsageError
 from outlast.inside import layout
+from outlast.inside.net.retry import Policy
+from outlast.inside.stores import is_remote
 from outlast.inside.stores.base import Store
 from outlast.keeper.home import Home
 from outlast.keeper.inbox import absorb, markers
@@ -53,18 +55,29 @@ def locate(settings: Settings, ref: str) -> Located:
     An id wins over a name, a name (its newest run) over the beginning of an id. Several runs that begin alike are a
     `UsageError` that lists them, no run at all a `NotFoundError` with the nearest names.
     """
-    from outlast.store.registry import open_store
-
     home = Home(settings.home)
     if _RUN_ID.fullmatch(ref):
         waiting = {marker.run: marker.store for marker in markers(home)}
         url = waiting.get(ref, settings.store)
-        store = open_store(url)
-        with spoken(f"run {ref}"):
-            if store.head(layout.spec_key(ref)) is not None:
-                return Located(ref, url, store)
+        # A store over a network is asked only for runs that are known to lie there.
+        if ref in waiting or not is_remote(url):
+            store = open_run_store(home, url, ref)
+            with spoken(f"run {ref}"):
+                if store.head(layout.spec_key(ref)) is not None:
+                    return Located(ref, url, store)
     row = find_row(home, ref)
-    return Located(row.id, row.store, open_store(row.store))
+    return Located(row.id, row.store, open_run_store(home, row.store, row.id))
+
+
+def open_run_store(home: Home, url: str, run: str) -> Store:
+    """The store of a run, with the keys it was submitted with or, should these be refused, with those known now."""
+    if not is_remote(url):
+        from outlast.store.registry import open_store
+
+        return open_store(url)
+    from outlast.keeper.accesses import Accesses
+
+    return Accesses(home).open_run(url, run, Policy())
 
 
 def find_row(home: Home, ref: str) -> RunRow:

@@ -10,10 +10,12 @@ from outlast.keeper.home import Home
 from outlast.keeper.view import decide_from_folder
 from outlast.operations.faults import spoken
 from outlast.operations.locate import locate
-from outlast.operations.runs import ensure_keeper_of
+from outlast.operations.runs import OUTAGE_S, Outage, ensure_keeper_of
 from outlast.settings import Settings
 
 _LOOK_S = 0.2
+#: The output is asked for every `pace_s`, the rest of the folder, which takes twice the requests, less often.
+_REMOTE_LOOKS = 3
 
 
 def read_logs(
@@ -29,19 +31,23 @@ def read_logs(
         raise NotFoundError(f"run {found.run} has no stint {stint}; {known}")
     home = Home(settings.home)
     tail = LogTail(found.store, found.run)
-    checked = time.monotonic()
+    checked = read = time.monotonic()
+    pace_s = found.store.pace_s
+    outage = Outage(found.store, OUTAGE_S if follow else 0.0)
     while True:
         # Whether it is over is read before the output: then nothing can come after the last look.
         over = not follow or decide_from_folder(folder, settings).state.is_final or stint in folder.ends
-        with spoken(f"output of {found.run}"):
-            for number, piece in tail.poll():
-                if stint is None or number == stint:
-                    yield piece
-        if over:
+        pieces: list[tuple[int, bytes]] = []
+        with outage.tolerated(), spoken(f"output of {found.run}"):
+            pieces = tail.poll()
+        yield from (piece for number, piece in pieces if stint is None or number == stint)
+        if over and not outage.words:
             return
         if time.monotonic() - checked >= 1.0:
             checked = time.monotonic()
             ensure_keeper_of(home, folder)
-        time.sleep(_LOOK_S)
-        with spoken(f"run {found.run}"):
-            folder.refresh()
+        time.sleep(max(_LOOK_S, pace_s))
+        if time.monotonic() - read >= _REMOTE_LOOKS * pace_s:
+            read = time.monotonic()
+            with outage.tolerated(), spoken(f"run {found.run}"):
+                folder.refresh()

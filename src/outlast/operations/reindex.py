@@ -9,13 +9,14 @@ from outlast.keeper.rebuild import Rebuilt, rebuild_index
 from outlast.keeper.wake import ensure_keeper
 from outlast.operations.faults import spoken
 from outlast.settings import Settings
+from outlast.store.registry import store_url
 
 
 def reindex(settings: Settings, stores: Iterable[str] = ()) -> Rebuilt:
     """Read every run folder into the index, then let the keeper go on with the open ones."""
     home = Home(settings.home)
     with spoken("reindex"):
-        rebuilt = rebuild_index(home, settings, stores)
+        rebuilt = rebuild_index(home, settings, [store_url(each) for each in stores])
     if rebuilt.runs:
         ensure_keeper(home)
     return rebuilt

@@ -8,11 +8,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from outlast.errors import SpecError
+from outlast.inside.errors import RequestError
+from outlast.inside.move.address import parse as parse_address
+from outlast.inside.stores import is_remote
 from outlast.inside.until import Until
 from outlast.model.quantities import format_duration, parse_duration, parse_size
 from outlast.model.request import RunRequest
@@ -59,10 +62,13 @@ class Resolved:
     allow_secret_files: bool = False
     leave_out: tuple[str, ...] = ()  # places of the code folder that are not code, relative to it
     notices: tuple[str, ...] = ()
+    contract: Literal["plain", "openpai"] = "plain"
+    job: dict[str, Any] | None = None
+    secret_values: dict[str, str] = field(default_factory=dict)  # those of the job itself; never in the spec
 
     def to_spec(self, id: str, created_at: str, code: CodePack) -> RunSpec:
         """The specification of one run of this request."""
-        ours = {field.name: getattr(self, field.name) for field in fields(self)}
+        ours = {each.name: getattr(self, each.name) for each in fields(self)}
         kept = {name: value for name, value in ours.items() if name in RunSpec.model_fields}
         return RunSpec(id=id, created_at=created_at, code=code, code_folder=str(self.folder), **kept)
 
@@ -70,6 +76,11 @@ class Resolved:
 def resolve(request: RunRequest, settings: Settings) -> Resolved:
     """Check a request against this machine. Raises one `SpecError`; changes nothing."""
     target = find_target(request.target, request.cwd)
+    if target.is_job:
+        from outlast.operations.openpai import request_from_job
+
+        asked = request_from_job(request, settings, target)
+        return asked.complete(_Resolving(asked.request, settings, asked.target).resolve())
     return _Resolving(request, settings, target).resolve()
 
 
@@ -87,7 +98,7 @@ class _Resolving:
     def resolve(self) -> Resolved:
         steps = (
             self._name, self._surroundings, self._requirements, self._python, self._places, self._times, self._until,
-            self._counts, self._resources, self._platforms, self._sandbox,
+            self._counts, self._resources, self._platforms, self._store, self._sandbox,
         )  # fmt: skip
         found = find_inputs(self.request.data, self.request.cwd, self.target.toml, self.target.folder, self.problems)
         for step in steps:
@@ -102,7 +113,6 @@ class _Resolving:
             script=self.target.script,
             inputs=tuple(given.to_spec() for given in found),
             network=said.value("network", True),
-            store=self.settings.store,
             folder=self.target.folder,
             include=tuple(said.value("include", (), "pack")),
             exclude=tuple(said.value("exclude", (), "pack")),
@@ -215,7 +225,7 @@ class _Resolving:
     def _leave_out(self, found: Sequence[FoundInput]) -> tuple[str, ...]:
         places = [self.values["checkpoint"], self.values["output"]]
         places += [self._in_folder(given.path) for given in found]
-        places += [self._in_folder(given.source.as_posix()) for given in found]
+        places += [self._in_folder(given.source.as_posix()) for given in found if isinstance(given.source, Path)]
         return tuple(dict.fromkeys(place for place in places if place))
 
     # ---- how long
@@ -306,6 +316,23 @@ class _Resolving:
         if len(set(names)) < len(names):
             raise said.wrong("names a platform twice", hint="name each once, in the order to try them")
         self.values["platforms"] = tuple(names)
+
+    def _store(self) -> None:
+        """The home's setting unless the request names another; addresses are read, not opened."""
+        from outlast.store.registry import store_url
+
+        said = self.said.get("store") or Said(self.settings.store, "setting store")
+        text = said.value.rstrip("/") if is_remote(said.value) else said.value
+        if said.where != "setting store" and "://" not in text and text:
+            toml = self.target.toml if self.request.store is None else None
+            text = str(absolute(text, toml.folder if toml else self.request.cwd))
+        try:
+            url = store_url(text)
+            if is_remote(url):
+                parse_address(url)
+        except (SpecError, RequestError) as error:
+            raise said.wrong(str(error)) from None
+        self.values["store"] = url
 
     def _sandbox(self) -> None:
         said = self.said.get("sandbox") or Said(self.settings.sandbox, "setting sandbox")

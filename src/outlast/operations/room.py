@@ -17,10 +17,14 @@ LEAST_BYTES = 8 << 20
 _FULL_BYTES = 64 << 10
 
 
-def require_room(home: Home, store: str, pack_bytes: int) -> None:
-    """Refuse a run for which there is no room, before anything of it is written."""
-    needed = LEAST_BYTES + 2 * pack_bytes  # the archive, and its copy in the store
+def require_room(home: Home, store: str, pack_bytes: int, input_bytes: int = 0) -> None:
+    """Refuse a run for which there is no room, before anything of it is written.
+
+    `input_bytes` are those that will be fetched into the home's cache.
+    """
     for folder in _folders(home, store):
+        needed = LEAST_BYTES + 2 * pack_bytes  # the archive, and its copy in the store
+        needed += input_bytes if folder == home.path else 0
         free = _free_bytes(folder)
         if free is not None and free < needed:
             raise StoreError(

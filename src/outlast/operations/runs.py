@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from outlast.errors import NotFoundError, OutlastError, SpecError, UsageError
+from outlast.errors import NotFoundError, OutlastError, SpecError, StoreError, UsageError
 from outlast.inside import layout
 from outlast.inside.errors import StoreFull
 from outlast.inside.records import Control, now_text
+from outlast.inside.stores.base import Store
 from outlast.keeper.home import Home
 from outlast.keeper.inbox import drop_marker
 from outlast.keeper.observe import RunFolder
@@ -23,7 +24,7 @@ from outlast.model.quantities import format_duration, parse_duration
 from outlast.model.states import RunState
 from outlast.model.view import RunView
 from outlast.operations.faults import spoken
-from outlast.operations.locate import Located, find_row, locate, open_index
+from outlast.operations.locate import Located, find_row, locate, open_index, open_run_store
 from outlast.operations.room import full_disk_notice
 from outlast.settings import Settings
 
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 #: How often a watched run folder is read.
 WATCH_S = 0.2
+#: So many times `pace_s` apart where a look is four requests.
+_REMOTE_LOOKS = 2
+#: Whoever watches waits so long for a store that is away; the run itself goes on anyway.
+OUTAGE_S = 300.0
 #: A run that shows no running stint for so long: ask the index what the keeper says about it.
 _ASK_KEEPER_S = 2.0
 
@@ -167,12 +172,16 @@ def watch_run(settings: Settings, ref: str) -> Iterator[RunView]:
 
 
 def _looks(settings: Settings, found: Located) -> Iterator[RunView]:
-    """A look every fifth of a second, from the run folder itself. Restarts a keeper that was killed."""
+    """A look every fifth of a second, from the run folder itself. Restarts a keeper that was killed.
+
+    A store over a network is asked less often, and may be away for minutes: the view then says so.
+    """
     home = Home(settings.home)
     folder = found.folder()
     started = checked = time.monotonic()
     said: RunView | None = None
     trouble = ""
+    outage = Outage(found.store)
     while True:
         view = short_view(folder, decide_from_folder(folder, settings))
         waiting = folder.last == 0 or (folder.last not in folder.claims and folder.last not in folder.ends)
@@ -187,10 +196,33 @@ def _looks(settings: Settings, found: Located) -> Iterator[RunView]:
                 said = _kept_view(settings, found.run)
         if said is not None and not view.state.is_final and said.stints == view.stints:
             view = dataclasses.replace(view, message=said.message, notice=said.notice)
-        yield _with_trouble(dataclasses.replace(view, stint_list=stint_views(folder)), trouble)
-        time.sleep(WATCH_S)
-        with spoken(f"run {found.run}"):
+        view = dataclasses.replace(view, stint_list=stint_views(folder))
+        yield _with_trouble(view, outage.words or trouble)
+        time.sleep(max(WATCH_S, _REMOTE_LOOKS * found.store.pace_s))
+        with outage.tolerated(), spoken(f"run {found.run}"):
             folder.refresh()
+
+
+class Outage:
+    """Trouble with a store over a network that is only told for a while, and then raised."""
+
+    def __init__(self, store: Store, patience_s: float = OUTAGE_S) -> None:
+        self._patience_s = patience_s if store.pace_s else 0.0
+        self._since: float | None = None
+        self.words = ""
+
+    @contextlib.contextmanager
+    def tolerated(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError as error:
+            now = time.monotonic()
+            self._since = now if self._since is None else self._since
+            if not error.retryable or now - self._since >= self._patience_s:
+                raise
+            self.words = str(error)
+        else:
+            self._since, self.words = None, ""
 
 
 def _with_trouble(view: RunView, trouble: str) -> RunView:
@@ -223,11 +255,10 @@ def _view(folder: RunFolder, settings: Settings) -> RunView:
 
 def _fresh_view(settings: Settings, row: RunRow) -> RunView:
     """A run's short view as of now; what the keeper wrote last when the folder cannot be read."""
-    from outlast.store.registry import open_store
-
     known = view_from_json(row.view)
     try:
-        folder = Located(row.id, row.store, open_store(row.store)).folder()
+        store = open_run_store(Home(settings.home), row.store, row.id)
+        folder = Located(row.id, row.store, store).folder()
     except OutlastError:
         return known
     view = _view(folder, settings)
@@ -299,13 +330,12 @@ def _remove_folder(found: Located) -> None:
         store.put(layout.control_key(run), body)
     except StoreFull:
         # Removing is how a user makes room. The output of the script decides nothing, so it may go first.
-        for entry in [entry for entry in store.list(layout.run_prefix(run)) if "/log/" in entry.key]:
-            store.delete(entry.key)
+        keys = [entry.key for entry in store.list(layout.run_prefix(run))]
+        store.delete_all(key for key in keys if "/log/" in key)
         store.put(layout.control_key(run), body)
     last = (layout.spec_key(run), layout.control_key(run))
-    for entry in list(store.list(layout.run_prefix(run))):
-        if entry.key not in last:
-            store.delete(entry.key)
+    keys = [entry.key for entry in store.list(layout.run_prefix(run))]
+    store.delete_all(key for key in keys if key not in last)
     for key in last:
         store.delete(key)
 

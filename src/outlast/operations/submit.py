@@ -33,6 +33,7 @@ from outlast.platforms.base import Launch, Plan, Platform
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
+    from outlast.operations.remote import Reached
     from outlast.operations.resolve import Resolved
     from outlast.store.pack import PackPlan
 
@@ -51,9 +52,10 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class _Checked:
-    """A request that can work: resolved, its code packed into a temporary file, its platform asked."""
+    """A request that can work: resolved, what it needs reached, its code packed aside, its platform asked."""
 
     resolved: Resolved
+    reached: Reached
     platform: Platform
     pack: PackPlan
     code: CodePack
@@ -70,7 +72,7 @@ def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
         spec = checked.spec(new_run_id())
         collect_secrets(spec.secrets, os.environ, SecretsFile(home))
         plan = checked.platform.plan(Launch(spec, _preview_order(spec)))
-    notices = (*checked.resolved.notices, *checked.pack.notices, *plan.notices)
+    notices = (*checked.resolved.notices, *checked.reached.notices, *checked.pack.notices, *plan.notices)
     return RunPlan(spec, checked.pack, plan, tuple(dict.fromkeys(notices)))
 
 
@@ -81,13 +83,15 @@ def submit_run(request: RunRequest, settings: Settings, progress: Progress | Non
     after it; when it raises, there is no run.
     """
     from outlast.inside.blobs import Blobs
-    from outlast.store.registry import open_store
 
     home = Home(settings.home)
     with _checked(request, settings, home, progress) as checked:
         secrets_file = SecretsFile(home)
-        secrets = collect_secrets(checked.resolved.secrets, os.environ, secrets_file)
-        store = open_store(checked.resolved.store)
+        secrets = {
+            **collect_secrets(checked.resolved.secrets, os.environ, secrets_file),
+            **checked.resolved.secret_values, **checked.reached.secrets,
+        }  # fmt: skip
+        store = checked.reached.store
         _tell(progress, f"sending {checked.code.files} files, {format_size(checked.code.size_bytes)}")
         with spoken("sending the code"):
             Blobs(store).put_file(str(checked.archive))
@@ -134,6 +138,7 @@ def _start_first_stint(
 
 @contextlib.contextmanager
 def _checked(request: RunRequest, settings: Settings, home: Home, progress: Progress | None) -> Iterator[_Checked]:
+    from outlast.operations.remote import reach
     from outlast.operations.resolve import resolve
     from outlast.platforms.registry import create
     from outlast.store.pack import plan_pack, write_pack
@@ -146,19 +151,22 @@ def _checked(request: RunRequest, settings: Settings, home: Home, progress: Prog
         resolved.folder, resolved.include, resolved.exclude, resolved.leave_out, resolved.allow_secret_files
     )
     _refuse_missing(resolved, pack)
-    require_room(home, resolved.store, pack.size_bytes)
+    reached = reach(resolved, home, lambda words: _tell(progress, words))
+    require_room(home, resolved.store, pack.size_bytes, reached.input_bytes)
     platform = create(resolved.platforms[0], settings)
     with home.explained():
         temporary = tempfile.TemporaryDirectory(dir=home.cache, prefix="pack-")
     with temporary as folder:
         archive = Path(folder) / "code.tar"
-        checked = _Checked(resolved, platform, pack, write_pack(pack, archive), archive)
+        checked = _Checked(resolved, reached, platform, pack, write_pack(pack, archive), archive)
         platform.check(checked.spec("check"))
         yield checked
 
 
 def _refuse_missing(resolved: Resolved, pack: PackPlan) -> None:
     """A pack without the script would fail on the borrowed machine, minutes later."""
+    if resolved.job is not None:
+        return  # its commands say what they start
     packed = {file.path for file in pack.files}
     for what, path in (("script", resolved.script), ("requirements file", resolved.requirements)):
         if path is not None and path not in packed:

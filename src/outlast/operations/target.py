@@ -14,6 +14,10 @@ from outlast.operations.tomlfile import FILE_NAME, TomlFile, read_toml
 _USUAL = ("train.py", "main.py")
 
 
+#: A target of this kind is a job of OpenPAI, not a script.
+_JOB_SUFFIXES = (".json", ".jsonc", ".yaml", ".yml")
+
+
 @dataclass(frozen=True)
 class Target:
     """A script that exists, and its surroundings."""
@@ -23,9 +27,13 @@ class Target:
     toml: TomlFile | None
     name: str  # what a run of it is called when the user does not say
 
+    @property
+    def is_job(self) -> bool:
+        return self.script.endswith(_JOB_SUFFIXES)
+
 
 def find_target(target: str, cwd: Path) -> Target:
-    """A script (its folder is the code folder), a folder with an outlast.toml, or a spec file.
+    """A script or an OpenPAI job file (its folder is the code folder), a folder with an outlast.toml, or a spec file.
 
     The outlast.toml in the code folder speaks for a script too.
     """
@@ -98,7 +106,7 @@ def _require_runnable(path: Path, shown: str) -> None:
         raise SpecError(f"{shown} is not a file that can be run", hint="give a script, or a folder with outlast.toml")
     if not os.access(path, os.R_OK):
         raise SpecError(f"{shown} cannot be read: no permission", hint=f"allow it with: chmod u+r {path}")
-    if path.suffix not in (".py", ".sh") and not os.access(path, os.X_OK):
+    if path.suffix not in (".py", ".sh", *_JOB_SUFFIXES) and not os.access(path, os.X_OK):
         raise SpecError(
             f"{shown} is neither a .py or .sh script nor executable",
             hint=f"make it executable with: chmod +x {path}",

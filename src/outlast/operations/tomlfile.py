@@ -42,6 +42,7 @@ KEYS: tuple[Key, ...] = (
     Key("run", "python", "text", '"python3"', "interpreter of the script; default: the active environment's"),
     Key("run", "secrets", "texts", '["WANDB_API_KEY"]', "variables to pass on without ever writing them down"),
     Key("run", "platform", "text", '"local"', "where to run; several, separated by commas"),
+    Key("run", "store", "text", '"obs://bucket/prefix"', "where the run folder is kept; default: the setting store"),
     Key("run", "network", "switch", "true", "whether the script may reach the network"),
     Key("run", "sandbox", "text", '"auto"', "shut the script off from the machine: auto, on or off"),
     Key("resources", "cpus", "count", "1", "processor cores"),
@@ -60,7 +61,11 @@ FREE_TABLES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "data",
         "inputs: a path is found by the script where it lies now; with a table, at another path",
-        ('mnist = "./mnist"', 'labels = { source = "/data/labels.csv", path = "labels.csv", writable = false }'),
+        (
+            'mnist = "./mnist"',
+            'cifar = "s3://bucket/cifar"',
+            'labels = { source = "/data/labels.csv", path = "labels.csv", writable = false }',
+        ),
     ),
 )
 

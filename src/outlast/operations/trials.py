@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from outlast.errors import RunFailed
+from outlast.errors import OutlastError, RunFailed
 from outlast.keeper.home import Home
 from outlast.keeper.wake import end_keeper
 from outlast.model.quantities import parse_duration
@@ -42,7 +42,7 @@ def probe_run(settings: Settings, request: RunRequest, *, time_s: float, tell: T
     limit_s = None if request.limit is None else parse_duration(request.limit)
     with _throw_away(settings) as trial:
         tell(f"measuring for {time_s:g} s")
-        asked = dataclasses.replace(request, limit=f"{time_s}s", stints="1", name=None)
+        asked = dataclasses.replace(request, limit=f"{time_s}s", stints="1", name=None, store=trial.store)
         spec = submit_run(asked, trial)
         if request.limit is None:
             limit_s = _limit_of(request, trial)
@@ -123,7 +123,7 @@ def rehearse_run(settings: Settings, request: RunRequest, *, tell: Tell, **optio
         def run_once(cuts: Sequence[Cut]) -> Training:
             trial = stack.enter_context(_throw_away(settings))
             # No limit, no retries: only the cuts interrupt, and an error of the script is the answer.
-            asked = dataclasses.replace(request, limit="none", stints="auto", name=None, retries=0)
+            asked = dataclasses.replace(request, limit="none", stints="auto", name=None, retries=0, store=trial.store)
             spec = submit_run(asked, trial)
             _interrupt(trial, spec.id, cuts)
             view = _finished(trial, spec.id)
@@ -211,19 +211,30 @@ def _throw_away(settings: Settings) -> Iterator[Settings]:
         trial = dataclasses.replace(
             Settings.load(os.environ, home=home.path), store=(home.path / "store").as_uri(), user=settings.user
         )
-        _share_environments(settings.home, home.path)
+        _share_cache(settings.home, home.path)
+        _share_profiles(settings.home, home.path)
         try:
             yield trial
         finally:
             _end_everything(trial, home)
 
 
-def _share_environments(real: Path, trial: Path) -> None:
-    """A trial must not download what the runs before it have built."""
-    real_envs, trial_envs = real / "cache" / "envs", trial / "cache" / "envs"
-    real_envs.mkdir(parents=True, exist_ok=True)
-    trial_envs.parent.mkdir(parents=True, exist_ok=True)
-    trial_envs.symlink_to(real_envs.resolve(), target_is_directory=True)
+def _share_cache(real: Path, trial: Path) -> None:
+    """A trial must not download what the runs before it have built or fetched."""
+    for name in ("envs", "inputs"):
+        ours, theirs = real / "cache" / name, trial / "cache" / name
+        ours.mkdir(parents=True, exist_ok=True)
+        theirs.parent.mkdir(parents=True, exist_ok=True)
+        theirs.symlink_to(ours.resolve(), target_is_directory=True)
+
+
+def _share_profiles(real: Path, trial: Path) -> None:
+    """Inputs at an address are opened with the same keys; they vanish with the trial's home."""
+    from outlast.store.profiles import Profiles
+
+    for profile in Profiles(real).all():
+        with contextlib.suppress(OutlastError):  # one whose keyring is locked; the trial says so if it needs it
+            Profiles(trial).save(profile.name, Profiles(real).open(profile), in_file=True)
 
 
 def _end_everything(settings: Settings, home: Home) -> None:

@@ -17,8 +17,8 @@ from outlast.inside.blobs import Blobs
 from outlast.inside.checkpoints import Checkpoints
 from outlast.inside.errors import Damaged, NotFound, RequestError
 from outlast.inside.records import Control, Manifest, Order
-from outlast.inside.stores.file import FileStore
 from outlast.store.base import Entry, Store
+from outlast.store.probe import probe_store
 
 #: Bytes younger than this may belong to a checkpoint that is just being committed.
 GRACE_S = 3600.0
@@ -84,7 +84,7 @@ def plan_clean(
     old = tuple(each for run in wanted for each in _old_checkpoints(store, run, keys[run], keep_last, metric))
     gone = {layout.checkpoint_key(each.run, each.id) for each in old}
     referenced, notices = _references(store, keys, gone)
-    blobs = () if notices else tuple(_unnamed(store, referenced, _clock(now) - grace_s))
+    blobs = () if notices else tuple(_unnamed(store, referenced, _clock(store, now) - grace_s))
     return CleanPlan(store, old, blobs, tuple(notices), keep_last, keep_best, grace_s)
 
 
@@ -105,18 +105,16 @@ def apply_clean(plan: CleanPlan, now: float | None = None) -> Cleaned:
                 removed += 1
     referenced, notices = _references(store, _by_run(store), set())
     freed = count = 0
-    oldest = _clock(now) - plan.grace_s
+    oldest = _clock(store, now) - plan.grace_s
     for entry in () if notices else plan.blobs:
         sha256 = layout.blob_of_key(entry.key)
         current = store.head(entry.key)
         if sha256 is None or sha256 in referenced or current is None or current.modified_at > oldest:
             continue
-        store.delete(entry.key)
-        store.delete(layout.damaged_key(sha256))
+        store.delete_all((entry.key, layout.damaged_key(sha256)))
         count += 1
         freed += current.size_bytes
-    if isinstance(store, FileStore):
-        freed += store.remove_stale()
+    freed += store.remove_stale()
     return Cleaned(removed, count, freed, tuple(notices))
 
 
@@ -130,8 +128,11 @@ def parse_best(text: str) -> tuple[str, int]:
     return text.lstrip("-"), -1 if text.startswith("-") else 1
 
 
-def _clock(now: float | None) -> float:
-    return time.time() if now is None else now
+def _clock(store: Store, now: float | None) -> float:
+    """The time by which the store dates its keys: its own, where that is another machine's."""
+    if now is not None:
+        return now
+    return probe_store(store) if store.pace_s else time.time()
 
 
 def _by_run(store: Store) -> dict[str, list[str]]:

@@ -180,6 +180,13 @@ class StoreSuite:
         store.put("d/one", b"again")
         assert store.get("d/one") == b"again"
 
+    def test_many_keys_go_at_once_and_missing_ones_do_not_matter(self, store: Store) -> None:
+        for name in ("a", "b", "c"):
+            store.put(f"m/{name}", b"x")
+        store.delete_all(())
+        store.delete_all(f"m/{name}" for name in ("a", "b", "never"))
+        assert [entry.key for entry in store.list("m/")] == ["m/c"]
+
     def test_large_objects_travel_through_file_objects(self, store: Store) -> None:
         body = os.urandom(10 << 20) + b"tail"
         store.put("big", io.BytesIO(body))

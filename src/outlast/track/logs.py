@@ -19,6 +19,7 @@ class LogTail:
 
     def __init__(self, store: Store, run: str) -> None:
         self._tail = SegmentTail(store, run, layout.log_key)
+        self.pace_s = store.pace_s  # what two polls should be apart
 
     def poll(self) -> list[tuple[int, bytes]]:
         """What was written since the last call, in order, as (stint, bytes)."""

@@ -149,6 +149,16 @@ def test_bytes_damaged_on_the_way_down_are_named(tree, client, proxy, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_bytes_damaged_once_on_the_way_down_are_fetched_again(tree, client, proxy, tmp_path):
+    body = os.urandom(400_000)
+    client.put("k", body)
+    proxy.add(faults.corrupt(method="GET"))
+    notes = Notes()
+    tree.fetch([fetch_job(client, "k", tmp_path / "f")], notes, Moving(full_check=True))
+    assert (notes.ended, notes.trouble, notes.bytes) == (["k"], {}, len(body))
+    assert (tmp_path / "f").read_bytes() == body
+
+
 def test_an_answer_shortened_on_the_way_is_never_taken_for_the_file(tree, client, proxy, tmp_path):
     client.put("k", os.urandom(400_000))
     proxy.add(faults.truncate(method="GET", times=faults.ALWAYS))
@@ -191,6 +201,36 @@ def test_a_wrong_clock_is_mended_by_the_servers(client, proxy, monkeypatch):
     assert abs(client.server.signer.offset_s - 7200) < 60
 
 
+def test_a_wrong_clock_is_noticed_where_the_answer_has_no_body(client, proxy, monkeypatch):
+    client.put("k", b"x")
+    real = time.time
+    monkeypatch.setattr("outlast.inside.signing.v4.time.time", lambda: real() - 7200)
+    proxy.add(faults.skewed(formatdate(real(), usegmt=True), method="HEAD"))
+    assert client.head("k") is not None
+
+
+def test_files_sent_side_by_side_all_outlive_a_wrong_clock(tree, proxy, tmp_path, monkeypatch):
+    for number in range(64):
+        (tmp_path / str(number)).write_bytes(b"x")
+    # Which requests are refused is a matter of chance: one that comes again may be refused again.
+    tree.client.server.policy = HASTY._replace(tries=20)
+    real = time.time
+    monkeypatch.setattr("outlast.inside.signing.v4.time.time", lambda: real() - 7200)
+    proxy.add(faults.skewed(formatdate(real(), usegmt=True), method="PUT", times=32))
+    notes = Notes()
+    tree.send((job_for(tmp_path / str(number), str(number)) for number in range(64)), notes)
+    assert (len(notes.ended), notes.trouble) == (64, {})
+
+
+def test_a_clock_that_is_set_right_later_is_mended_again(client, proxy, monkeypatch):
+    real = time.time
+    for wrong_s in (-7200, 0, 3600):
+        monkeypatch.setattr("outlast.inside.signing.v4.time.time", lambda wrong_s=wrong_s: real() + wrong_s)
+        proxy.add(faults.skewed(formatdate(real(), usegmt=True)))
+        assert client.put("k", b"x") is True
+        assert abs(client.server.signer.offset_s + wrong_s) < 60
+
+
 def test_a_clock_that_stays_wrong_is_said(client, proxy):
     proxy.add(faults.skewed(formatdate(time.time(), usegmt=True), times=faults.ALWAYS))
     with pytest.raises(AccessDenied, match="clock is wrong"):
@@ -218,6 +258,29 @@ def test_a_claim_whose_answer_got_lost_is_still_ours(seaweed, proxy, tree):
     proxy.add(faults.drop_after(method="PUT", path="claim"))
     assert store.put_if_absent("claim", b"token-3") is False
     assert store.get("claim") == b"token-1"
+
+
+def test_a_conditional_write_that_is_told_to_ask_again_asks_again(client, proxy):
+    proxy.add(faults.answer(409, "ConditionalRequestConflict", method="PUT", times=2))
+    assert client.put("claim", b"token-1", if_absent=True) is True
+    proxy.add(faults.answer(409, "ConditionalRequestConflict", method="PUT"))
+    assert client.put("claim", b"token-2", if_absent=True) is False
+    assert client.get("claim") == b"token-1"
+
+
+def test_a_blob_too_large_for_one_copy_is_touched_in_parts(tree, proxy, monkeypatch):
+    monkeypatch.setattr("outlast.inside.s3.store.LARGEST_COPY_BYTES", 5 << 20)
+    monkeypatch.setattr("outlast.inside.s3.tree._COPY_PART_BYTES", 5 << 20)
+    store = S3Store(tree.client.access, tree.client.bucket, "blobs")
+    store._client.server.policy = HASTY
+    bodies = {"large 数": os.urandom(11 << 20), "small": b"x"}
+    for key, body in bodies.items():
+        store.put(key, body)
+    proxy.add(*(faults.answer(400, "InvalidRequest", method="PUT", path=name) for name in ("large", "small")))
+    assert store.touch("large 数") is True
+    assert store.get("large 数") == bodies["large 数"]
+    with pytest.raises(RequestError, match="InvalidRequest"):
+        store.touch("small")
 
 
 def test_a_missing_key_and_a_missing_bucket_are_told_apart(seaweed, client):

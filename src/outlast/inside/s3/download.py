@@ -57,6 +57,17 @@ class Downloads(Jobs):
         return None
 
     def _single(self, job: Job) -> Steps[None]:
+        for last in (False, False, True):
+            try:
+                yield from self._whole(job)
+                return
+            except Damaged:
+                # A damaged way is rarely damaged twice; a damaged object is, and then it is named.
+                self.report.moved(-job.size_bytes)
+                if last:
+                    raise
+
+    def _whole(self, job: Job) -> Steps[None]:
         aside = part_name(job.local)
         descriptor = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
         try:

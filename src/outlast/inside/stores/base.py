@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import BinaryIO, Iterator, NamedTuple, Optional, Union
+from typing import BinaryIO, ClassVar, Iterable, Iterator, NamedTuple, Optional, Union
 
 from ..errors import NotFound, RequestError
 
@@ -74,6 +74,15 @@ class Store(abc.ABC):
     #: The address this store was opened with, without credentials, for messages.
     url: str = ""
 
+    #: What two looks at the same thing should be apart. 0: looking is nearly free, as in a folder of this machine;
+    #: about a second where every look is a request that somebody has to answer.
+    pace_s: ClassVar[float] = 0.0
+
+    @property
+    def conditional(self) -> bool:
+        """Whether the store itself refuses to overwrite; where it does not, `put_if_absent` takes some seconds."""
+        return True
+
     @abc.abstractmethod
     def put(self, key: str, data: Data) -> None:
         """Write or replace a key. Durable when it returns."""
@@ -101,6 +110,15 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def delete(self, key: str) -> None:
         """Remove a key. Removing what is not there is not an error."""
+
+    def delete_all(self, keys: Iterable[str]) -> None:
+        """Remove many keys, in any order; stores that can do it take fewer requests for that."""
+        for key in keys:
+            self.delete(key)
+
+    def remove_stale(self) -> int:
+        """Remove what killed writers left behind, and return how many bytes that freed."""
+        return 0
 
     def put_quick(self, key: str, data: Data) -> None:
         """`put` for what is rewritten every second: as atomic, but a power cut may bring older bytes back."""
