@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from outlast.operations.doctor import Finding
     from outlast.operations.fetch import Fetched, What
     from outlast.operations.forecast import Forecast
+    from outlast.operations.import_openpai import Imported
     from outlast.operations.links import Link
     from outlast.operations.login import Identity, LoggedIn
+    from outlast.operations.maps import StoreMap
     from outlast.operations.projects import Project
     from outlast.operations.publish import Publication
     from outlast.operations.rehearse import Rehearsal
@@ -76,6 +78,18 @@ class Client:
         from outlast.operations.reindex import reindex
 
         return reindex(self.settings, stores)
+
+    def import_openpai(
+        self, job_file: str | os.PathLike[str], output: str | os.PathLike[str] | None = None, *, force: bool = False
+    ) -> Imported:
+        """Write an outlast.toml (at `output`, or beside the code) that does what an OpenPAI job file does.
+
+        print(client.import_openpai("new_job.pai.json").path)
+        """
+        from outlast.operations.import_openpai import import_openpai
+
+        target = None if output is None else os.fspath(output)
+        return import_openpai(self.settings, os.fspath(job_file), target, force=force)
 
     def config(self) -> list[tuple[Setting, str, str]]:
         """Each setting, its value as text, and where the value came from."""
@@ -304,7 +318,7 @@ class Secrets:
 
 
 class Stores:
-    """Housekeeping in stores: folders of a project, public buckets, temporary links."""
+    """Housekeeping in stores: folders of a project, public buckets, temporary links, folders that play buckets."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -338,6 +352,27 @@ class Stores:
         from outlast.operations.links import sign_link
 
         return sign_link(self._settings, address, expires=expires, put=put)
+
+    def map(self, address: str, folder: str | os.PathLike[str]) -> StoreMap:
+        """Let a folder play a bucket or a name node, for commands and for scripts; it is made if it is missing.
+
+        client.stores.map("obs://my-bucket", "./bucket")
+        """
+        from outlast.operations.maps import map_store
+
+        return map_store(self._settings, address, folder)
+
+    def unmap(self, address: str) -> StoreMap:
+        """End a map; the folder stays as it is."""
+        from outlast.operations.maps import unmap_store
+
+        return unmap_store(self._settings, address)
+
+    def maps(self) -> list[StoreMap]:
+        """The folders that play buckets."""
+        from outlast.operations.maps import list_maps
+
+        return list_maps(self._settings)
 
 
 def _silent(words: str) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from outlast.errors import SpecError
-from outlast.inside.contracts.openpai.rendering import CODE
+from outlast.inside.contracts.openpai.contract import CODE
 from outlast.model.request import RunRequest
 from outlast.operations.import_openpai import import_openpai
 from outlast.operations.resolve import resolve

@@ -11,6 +11,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "probe": ("outlast.cli.probe", "Measure one short stint and forecast the whole training", "Train"),
     "rehearse": ("outlast.cli.rehearse", "Check that an interrupted training equals a straight one", "Train"),
     "init": ("outlast.cli.init", "Write a commented outlast.toml for a training folder", "Train"),
+    "import": ("outlast.cli.import_", "Write an outlast.toml from a job file of another system", "Train"),
     "ps": ("outlast.cli.ps", "List runs", "Look"),
     "show": ("outlast.cli.show", "Show everything about one run", "Look"),
     "logs": ("outlast.cli.logs", "Print what the script wrote", "Look"),

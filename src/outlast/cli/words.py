@@ -34,6 +34,7 @@ CHINESE: dict[str, str] = {
     "Measure one short stint and forecast the whole training": "实测一小段，预估整个训练",
     "Check that an interrupted training equals a straight one": "检查中断后续训与一口气训练结果是否一致",
     "Write a commented outlast.toml for a training folder": "为训练目录写一份带注释的 outlast.toml",
+    "Write an outlast.toml from a job file of another system": "把其他系统的作业文件写成 outlast.toml",
     "List runs": "列出所有训练",
     "Show everything about one run": "显示一个训练的全部信息",
     "Print what the script wrote": "打印脚本的输出",

@@ -48,7 +48,7 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     restored = _restore(stint)
     env = _script_env(stint, restored, socket_path, flag_path)
     env.update(ready.env)
-    argv = _job(stint, ready.python, inputs, env) if stint.spec.get("job") else _command(stint, ready.python)
+    argv = _job(stint, ready.python) if stint.spec.get("job") else _command(stint, ready.python)
     if stint.place.sandbox:
         argv = _sandboxed(stint, argv, staged, env, ready.folders)
     return Prepared(argv, env, restored, stint.place.sandbox)
@@ -165,19 +165,23 @@ def _code_folder(stint: Stint) -> str:
     """Where the code pack belongs; a job keeps it aside, because each of its instances gets a copy."""
     if not stint.spec.get("job"):
         return stint.code_dir
-    from .contracts.openpai.rendering import code_folder
+    from .contracts.openpai.contract import code_folder
 
     return code_folder(stint.spec, stint.code_dir)
 
 
-def _job(stint: Stint, python: str, inputs: List[staging.Input], env: Dict[str, str]) -> List[str]:
+def _job(stint: Stint, python: str) -> List[str]:
     """The OpenPAI contract: our role runner, which starts every instance of the job."""
-    from .contracts.openpai.rendering import Around, render
+    from .contracts.base import Facts, render
 
-    label = "outlast-%s-%04d" % (stint.run, stint.number)
-    bundle = stint.place.bundle or BUNDLE
-    around = Around(stint.code_dir, stint.path("tree"), stint.folder("desk"), bundle, label)
-    return render(stint.spec, python, around, inputs, env)
+    facts = Facts(stint.run, stint.number, stint.code_dir, stint.place.work, stint.place.bundle or BUNDLE, python)
+    rendered = render(stint.spec, facts)
+    for folder in rendered.folders:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    for path, text in rendered.files.items():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    return rendered.argv
 
 
 def _command(stint: Stint, python: str) -> List[str]:

@@ -36,8 +36,8 @@ class JobBench:
             fields["code_from"] = "../pristine"
         self.job = Job(K8S if v2 else YARN, "mnist", "ann", list(roles), **fields)
         plan = Plan(
-            self.job, str(self.root), str(scratch), list(keep), [], mounts or Mounts(), list(inputs),
-            label="outlast-test",
+            self.job, str(self.root), str(scratch), sys.executable, list(keep), list(inputs),
+            mounts=mounts or Mounts(), label="outlast-test",
         )  # fmt: skip
         self._plan = Path(folder) / "plan.json"
         self._plan.write_text(json.dumps(plan.to_json()))

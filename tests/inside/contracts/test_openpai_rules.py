@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpai_bench import role
 
+from outlast.inside.contracts.base import Facts, render
+from outlast.inside.contracts.openpai.contract import CODE, code_folder
 from outlast.inside.contracts.openpai.exits import error_block, explain, reported
 from outlast.inside.contracts.openpai.job import K8S, YARN, Job, folder_name
 from outlast.inside.contracts.openpai.policy import FINISH, GO_ON, RETRY_JOB, RETRY_TASK, Course, Retries
-from outlast.inside.contracts.openpai.rendering import CODE, Around, plan_for
+from outlast.inside.contracts.openpai.runner import Plan
 from outlast.inside.contracts.openpai.variables import Endpoint, variables
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -190,13 +192,25 @@ def test_in_v2_the_first_role_that_is_done_ends_the_job():
 
 def test_a_plan_travels_and_names_what_survives_a_retry():
     job = cluster_job(YARN)
-    spec = {"job": json.loads(json.dumps(job.to_json())), "checkpoint": "c/ckpt", "output": None, "env": {"E": "1"}}
-    around = Around("/t/code", "/t", "/desk", "/bundle", "outlast-r-0001")
-    inputs = [{"path": CODE, "source": "/x"}, {"path": "c/data", "source": "/y"}, {"path": "/abs", "source": "/z"}]
-    plan = plan_for(spec, around, inputs, {"E": "1", "OUTLAST_RUN": "r", "HOME": "/root"}, "/desk/job")
+    spec = {
+        "job": json.loads(json.dumps(job.to_json())), "checkpoint": "c/ckpt", "output": None, "env": {"E": "1"},
+        "secrets": ["KEY"], "contract": "openpai",
+        "inputs": [{"path": CODE}, {"path": "c/data"}, {"path": "/abs"}],
+    }  # fmt: skip
+    rendered = render(spec, Facts("r", 2, "/s/tree/code", "/s", "/bundle", "/usr/bin/python3"))
+    assert (rendered.argv[0], rendered.argv[-1]) == ("/usr/bin/python3", "/s/desk/job/plan.json")
+    plan = Plan.from_json(json.loads(rendered.files["/s/desk/job/plan.json"]))
     assert plan.job == job
-    assert (plan.keep, plan.inputs, plan.passed) == (["c/ckpt", "c/data"], ["c/data"], ["E", "OUTLAST_RUN"])
-    assert type(plan).from_json(json.loads(json.dumps(plan.to_json()))) == plan
+    assert (plan.keep, plan.inputs, plan.passed, plan.masked) == (
+        ["c/ckpt", "c/data"],
+        ["c/data"],
+        ["E", "KEY"],
+        ["KEY"],
+    )
+    assert (plan.mounts.writable, plan.mounts.readonly) == (["/s/tree", "/s/desk"], ["/bundle"])
+    assert plan.label == "outlast-r-0002"
+    assert code_folder(spec, "/s/tree/code") == "/s/tree/code"
+    assert code_folder({}, "/s/tree/code") == "/s/tree/.pai-code"
     assert (folder_name(job, "worker", 1), folder_name(job._replace(roles=job.roles[:1]), "ps_server", 0)) == (
         "worker-1", "",
     )  # fmt: skip
