@@ -66,6 +66,10 @@ class Moving(NamedTuple):
     journal: str = ""  # folder that remembers half-sent large files, so that a later try goes on; empty: none
 
 
+#: As each tree thinks best.
+USUAL = Moving()
+
+
 class Tree(abc.ABC):
     """Files under one authority: this machine, one bucket, one HDFS name node. Safe to use from several threads.
 
@@ -111,7 +115,7 @@ class Tree(abc.ABC):
         """Copy a file without its bytes passing through this machine; False when this tree cannot do that."""
         return False
 
-    def send(self, jobs: Iterable[Job], report: Report, how: Moving = Moving()) -> None:
+    def send(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
         """Copy files of this machine into the tree. Ends when every job is done or failed, or on `stopping`.
 
         The jobs may come from a generator that is still scanning. Only a fault that makes every job pointless (bad
@@ -119,7 +123,7 @@ class Tree(abc.ABC):
         """
         run_jobs(jobs, report, how.workers or 8, lambda job: self.send_one(job, report, how))
 
-    def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = Moving()) -> None:
+    def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
         """The other way round. The folders above `local` exist; a partial file never has its final name."""
         run_jobs(jobs, report, how.workers or 8, lambda job: self.fetch_one(job, report, how))
 

@@ -10,13 +10,12 @@ from typing import Iterable, Iterator, List, Optional, Sequence
 from ..errors import Damaged, NotFound, RequestError
 from ..faults import explain
 from .aside import PART, Aside, is_part, make_folders
-from .base import FOLDER, LINK, Item, Job, Moving, Report, Tree, run_jobs
+from .base import FOLDER, LINK, USUAL, Item, Job, Moving, Report, Tree, run_jobs
 from .copying import copy_file
 
 _PIECE_BYTES = 1 << 20
 # They hide the latency of network disks; on a local one its file system is the limit.
 _WORKERS = 4
-_AS_IT_IS_BEST = Moving()
 
 
 class LocalTree(Tree):
@@ -102,13 +101,13 @@ class LocalTree(Tree):
 
     def copy_within(self, source: str, target: str, size_bytes: int) -> bool:
         make_folders(os.path.dirname(target))
-        copy_file(source, target, Report(), Moving())
+        copy_file(source, target, Report(), USUAL)
         return True
 
-    def send(self, jobs: Iterable[Job], report: Report, how: Moving = _AS_IT_IS_BEST) -> None:
+    def send(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
         run_jobs(jobs, report, how.workers or _WORKERS, lambda job: copy_file(job.local, job.path, report, how))
 
-    def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = _AS_IT_IS_BEST) -> None:
+    def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
         run_jobs(jobs, report, how.workers or _WORKERS, lambda job: copy_file(job.path, job.local, report, how))
 
 

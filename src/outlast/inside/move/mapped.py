@@ -10,7 +10,7 @@ from ..errors import NotFound, RequestError
 from ..faults import explain
 from .address import Address
 from .aside import make_folders
-from .base import FILE, FOLDER, LINK, Item, Job, Moving, Report, Tree, run_jobs
+from .base import FILE, FOLDER, LINK, USUAL, Item, Job, Moving, Report, Tree, run_jobs
 from .copying import copy_file
 from .local import LocalTree
 from .names import is_below, join, shown
@@ -18,7 +18,6 @@ from .names import is_below, join, shown
 #: Address of a bucket or a name node -> the folder that plays it, as JSON; set within a stint.
 VARIABLE = "OUTLAST_MAPS"
 _WORKERS = 4
-_AS_IT_IS_BEST = Moving()
 
 
 def maps_in(environ: Mapping[str, str]) -> Mapping[str, str]:
@@ -99,16 +98,16 @@ class MappedTree(Tree):
         make_folders(self._local(path))
 
     def copy_within(self, source: str, target: str, size_bytes: int) -> bool:
-        self._copy(self._local(source), self._landing(target), Report(), _AS_IT_IS_BEST)
+        self._copy(self._local(source), self._landing(target), Report(), USUAL)
         return True
 
-    def send(self, jobs: Iterable[Job], report: Report, how: Moving = _AS_IT_IS_BEST) -> None:
+    def send(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
         def move(job: Job) -> None:
             self._copy(job.local, self._landing(job.path), report, how)
 
         run_jobs(jobs, report, how.workers or _WORKERS, move)
 
-    def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = _AS_IT_IS_BEST) -> None:
+    def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
         def move(job: Job) -> None:
             copy_file(self._local(job.path), job.local, report, how)
 

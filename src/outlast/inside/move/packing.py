@@ -13,7 +13,7 @@ import tempfile
 from typing import IO, Iterator, List, NamedTuple, Optional
 
 from .aside import PART, make_folders
-from .base import FILE, Moving, Report, Tree
+from .base import FILE, USUAL, Moving, Report, Tree
 from .landing import Landing, Stopped
 from .packed import Header, Shard, file_line, other_line, shard_name
 from .scanning import Found, scan
@@ -21,7 +21,6 @@ from .shardfile import BUFFER_BYTES, ShardWriter
 from .tarshard import END, member_head, padding
 
 SHARD_BYTES = 64 << 20
-_AS_IT_IS_BEST = Moving()
 
 
 class PackedOutcome(NamedTuple):
@@ -39,7 +38,7 @@ def send_packed(
     tree: Tree,
     path: str,
     report: Optional[Report] = None,
-    how: Moving = _AS_IT_IS_BEST,
+    how: Moving = USUAL,
     shard_bytes: int = SHARD_BYTES,
 ) -> PackedOutcome:
     """Pack a local folder into a folder of a tree; a shard is on its way while the next one is built.

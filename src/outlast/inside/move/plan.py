@@ -11,7 +11,7 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Sequence, Set, Tu
 
 from ..errors import NotFound, RequestError
 from .address import BUCKETS, Address
-from .base import FILE, FOLDER, Item, Moving, Tree
+from .base import FILE, FOLDER, USUAL, Item, Moving, Tree
 from .names import clashes, complain, is_below, join, relative_to, shown
 
 COMPLAINTS_SHOWN = 10
@@ -43,7 +43,7 @@ class Options(NamedTuple):
     checksum: bool = False  # decide by checksum what is there already
     delete: bool = False  # afterwards remove what the source does not have
     single: bool = False  # the sources are files, also where a folder has the same name
-    how: Moving = Moving()
+    how: Moving = USUAL
 
 
 class Step(NamedTuple):

@@ -12,7 +12,7 @@ import threading
 from typing import Deque, Iterator, List, Optional, Tuple
 
 from ..faults import explain
-from .base import FILE, Job, Moving, Report, Tree
+from .base import FILE, USUAL, Job, Moving, Report, Tree
 from .landing import OneShard, Stopped
 from .packed import Member, Packed
 from .packing import PackedOutcome
@@ -20,11 +20,10 @@ from .writing import FolderReader, FolderWriter
 
 # Shards on their way or waiting while one is unpacked; each is a temporary file.
 _AHEAD = 2
-_AS_IT_IS_BEST = Moving()
 
 
 def fetch_packed(
-    tree: Tree, path: str, local_dir: str, report: Optional[Report] = None, how: Moving = _AS_IT_IS_BEST
+    tree: Tree, path: str, local_dir: str, report: Optional[Report] = None, how: Moving = USUAL
 ) -> PackedOutcome:
     """Unpack a place into a local folder.
 

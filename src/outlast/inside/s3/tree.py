@@ -6,7 +6,7 @@ import time
 from typing import Iterable, Iterator, List, Optional, Sequence
 
 from ..errors import RequestError
-from ..move.base import FOLDER, Item, Job, Moving, Report, Tree
+from ..move.base import FOLDER, USUAL, Item, Job, Moving, Report, Tree
 from ..net.connection import Unreachable
 from ..net.drive import finish
 from ..net.retry import Again, Patience, Policy
@@ -124,8 +124,8 @@ class S3Tree(Tree):
             abandon(server, target, upload)
             raise
 
-    def send(self, jobs: Iterable[Job], report: Report, how: Moving = Moving()) -> None:  # noqa: B008
+    def send(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
         lanes.run(Uploads(self.client.server, jobs, report, how), how.workers)
 
-    def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = Moving()) -> None:  # noqa: B008
+    def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
         lanes.run(Downloads(self.client.server, jobs, report, how), how.workers)
