@@ -40,7 +40,9 @@ bench: setup
 
 # Long runs that CI does not wait for.
 soak: setup
+	bash tools/install-system-packages soak
 	OUTLAST_SOAK=1 $(BIN)/python -m pytest -n 2 tests/e2e $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m soak $(PYTEST_ARGS)
 
 # No index address ever enters a lock file, so it installs from whatever index the machine is set up for.
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --no-emit-index-url pyproject.toml

@@ -128,7 +128,7 @@ def _run_steps(environ: dict[str, str], script: Path, epochs: int, *options: str
 
 def commits() -> list[Result]:
     """1 GiB checkpoints: what committing costs the training, and how fast bytes get into the store."""
-    saves, work, repeats = 4, 12_000_000, 5
+    saves, work, repeats = 3, 30_000_000, 3
     nothing, by_hand, committed = [], [], []
     for _ in range(repeats):
         # Interleaved, so that a machine or a disk that changes its pace changes it for all three.

@@ -42,10 +42,10 @@ class Seaweed:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.key, self.secret = _make_up_keys()
-        self._guest_keys = _make_up_keys()
+        self.key, self.secret = make_up_keys()
+        self._guest_keys = make_up_keys()
         self.ca_file = str(folder / "cert.pem")
-        _make_certificate(folder)
+        make_certificate(folder)
         ports = free_ports(5)
         self.endpoint = f"http://127.0.0.1:{ports[0]}"
         self.tls_endpoint = f"https://127.0.0.1:{ports[1]}"
@@ -101,7 +101,7 @@ class Seaweed:
             process = subprocess.Popen(
                 [_program(), "mini", *(f"-{name}={value}" for name, value in options.items())],
                 cwd=self.folder, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                preexec_fn=_end_with_parent,  # noqa: PLW1509 - one call into a library that is loaded already
+                preexec_fn=end_with_parent,  # noqa: PLW1509 - one call into a library that is loaded already
             )  # fmt: skip
         try:
             self._wait(process)
@@ -145,7 +145,7 @@ class Seaweed:
         return True
 
 
-def _make_up_keys() -> tuple[str, str]:
+def make_up_keys() -> tuple[str, str]:
     return "AK" + secrets.token_hex(9).upper(), secrets.token_urlsafe(30)
 
 
@@ -188,7 +188,7 @@ def _answers(endpoint: str) -> bool:
         return False
 
 
-def _make_certificate(folder: Path) -> None:
+def make_certificate(folder: Path) -> None:
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
          "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
@@ -206,6 +206,6 @@ def _program() -> str:
     return found
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """A test process that is killed takes its server with it."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
