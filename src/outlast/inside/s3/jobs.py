@@ -13,8 +13,9 @@ from ..net.drive import Loop, Source
 
 #: Connections at once: enough to hide the latency of a server far away, few enough not to be told to slow down.
 WIDTH = 32
-#: Parts of large files at once, over both threads: more only take the processor's cache from each other.
-_PARTS_AT_ONCE = 8
+#: Parts of large files at once, over both threads. Far away each connection has only so much; next door a second
+#: one for each thread would only take the processor's cache from the first.
+_PARTS_AT_ONCE, _PARTS_NEARBY = 16, 2
 
 
 class Jobs(Source):
@@ -24,6 +25,7 @@ class Jobs(Source):
         self._jobs: Iterator[Job] = iter(jobs)
         self._parts: Deque[Steps[None]] = collections.deque()
         self._parts_open = 0
+        self.parts_at_once = _PARTS_AT_ONCE
         self._open = 0  # jobs taken and not yet ended
         self._drained = False
         self._unreached = 0  # jobs in a row that failed because the server could not be reached
@@ -67,7 +69,7 @@ class Jobs(Source):
 
     def take_part(self) -> Optional[Steps[None]]:
         with self._changed:
-            if not self._parts or self._parts_open >= _PARTS_AT_ONCE:
+            if not self._parts or self._parts_open >= self.parts_at_once:
                 return None
             self._parts_open += 1
             return self._counted(self._parts.popleft())
@@ -89,7 +91,7 @@ class Jobs(Source):
 
     def wait(self) -> None:
         with self._changed:
-            if (not self._parts or self._parts_open >= _PARTS_AT_ONCE) and not self._over():
+            if (not self._parts or self._parts_open >= self.parts_at_once) and not self._over():
                 self._changed.wait(0.2)
 
     def queue(self, parts: List[Steps[None]]) -> None:
@@ -137,8 +139,11 @@ class _PartsOnly(Source):
         self.wait = jobs.wait  # type: ignore[method-assign]
 
 
-def run(jobs: Jobs, width: int = 0) -> None:
-    """Run all jobs: one loop for everything, and from the first large file on one beside it for parts."""
+def run(jobs: Jobs, width: int = 0, near: Callable[[], bool] = lambda: False) -> None:
+    """Run all jobs: one loop for everything, and from the first large file on one beside it for parts.
+
+    `near` is asked when the first large file begins, after the first answers of the server.
+    """
     trouble: List[BaseException] = []
     beside: List[threading.Thread] = []
 
@@ -147,13 +152,14 @@ def run(jobs: Jobs, width: int = 0) -> None:
 
     def run_parts() -> None:
         try:
-            Loop(width or _PARTS_AT_ONCE // 2, stopping).run(_PartsOnly(jobs))
+            Loop(max(1, jobs.parts_at_once // 2), stopping).run(_PartsOnly(jobs))
         except BaseException as error:
             trouble.append(error)
             raise
 
     def start_beside() -> None:
         if not beside:
+            jobs.parts_at_once = width or (_PARTS_NEARBY if near() else _PARTS_AT_ONCE)
             beside.append(threading.Thread(target=run_parts, name="outlast-parts", daemon=True))
             beside[0].start()
 

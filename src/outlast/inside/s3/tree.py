@@ -125,7 +125,10 @@ class S3Tree(Tree):
             raise
 
     def send(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
-        lanes.run(Uploads(self.client.server, jobs, report, how), how.workers)
+        lanes.run(Uploads(self.client.server, jobs, report, how), how.workers, self._is_near)
 
     def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
-        lanes.run(Downloads(self.client.server, jobs, report, how), how.workers)
+        lanes.run(Downloads(self.client.server, jobs, report, how), how.workers, self._is_near)
+
+    def _is_near(self) -> bool:
+        return self.client.server.http.is_near
