@@ -26,6 +26,11 @@ def open_tree(address: Address, access: Optional[Access] = None, maps: Optional[
         from ..s3.tree import S3Tree
 
         if access is None:
+            from .moxtree import MoxTree, find_moxing
+
+            moxing = find_moxing()
+            if moxing is not None:
+                return MoxTree(moxing, address.authority)
             raise AccessDenied("no keys are known for %s://; log in with: outlast login %s" % ((address.scheme,) * 2))
         return S3Tree(access, address.authority)
     from ..hdfs.tree import HdfsTree
