@@ -30,11 +30,12 @@ _NAME_LIMIT_BYTES = 255
 
 def part_name(local: str) -> str:
     """Where a file is written before it is whole: beside its final place, hidden, the same for every try."""
-    folder, name = os.path.split(local)
+    folder, _, name = local.rpartition("/")
     aside = ".%s.outlast-part" % name
-    if len(os.fsencode(aside)) > _NAME_LIMIT_BYTES:
+    # Four bytes are the most that a character takes; counting them is worth it only for long names.
+    if len(aside) > _NAME_LIMIT_BYTES // 4 and len(os.fsencode(aside)) > _NAME_LIMIT_BYTES:
         aside = ".%s.outlast-part" % hashlib.sha256(os.fsencode(name)).hexdigest()
-    return os.path.join(folder, aside)
+    return "%s/%s" % (folder, aside)
 
 
 class Downloads(Jobs):
