@@ -79,12 +79,12 @@ def test_chained_run_in_a_bucket_ends_like_a_straight_one(bucket_lab, seaweed, s
     lab.write(f"{train.parent.name}/outlast.toml", f'[run]\nstore = "{store}/"\n')
     done = lab.outlast(
         "run", train, "--checkpoint", "ckpt", "--output", "out", "--limit", "5s",
-        "--", "--epochs", epochs, "--work", 3 * WORK,
+        "--", "--epochs", epochs, "--work", 8 * WORK,
     )  # fmt: skip
     run = done.stdout.split()[1]
     view = lab.show(run)
     assert view["state"] == "succeeded" and view["stint_count"] >= 2 and view["store"] == store
-    assert fetched_weights(lab, run) == straight_weights(script, epochs, 3 * WORK)
+    assert fetched_weights(lab, run) == straight_weights(script, epochs, 8 * WORK)
     # Another shell without any keys still finds the run's own.
     bare = dict.fromkeys(keys_of(seaweed), "")
     logs = lab.outlast("logs", run, **bare).stdout

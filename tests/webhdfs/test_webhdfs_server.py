@@ -21,8 +21,8 @@ SECOND_STEP = f"user.name={USER}&namenoderpcaddress=here:1"
 @contextlib.contextmanager
 def raw(server):
     host, _, port = server.authority.partition(":")
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
-        yield connection, connection.makefile("rb")
+    with socket.create_connection((host, int(port)), timeout=30) as connection, connection.makefile("rb") as answers:
+        yield connection, answers
 
 
 def head(answers):
@@ -256,6 +256,13 @@ def test_a_failure_of_ours_is_told_without_its_insides(served, monkeypatch):
     monkeypatch.setattr(served.files, "as_user", lambda user: 1 / 0)
     (answer,) = ask(served.authority, "GET", "/", "op=LISTSTATUS")
     assert answer.status == 500 and answer.refusal()[0] == "RuntimeException" and b"zero" not in answer.body
+
+
+def threads_of(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
 
 
 def wait_for(condition):
