@@ -1,6 +1,7 @@
 """HTTP as clients speak it, well and badly; large files; a server that is killed."""
 
 import contextlib
+import fcntl
 import http.client
 import os
 import resource
@@ -234,6 +235,7 @@ def test_killed_in_the_middle_nothing_has_the_final_name_and_the_next_server_cle
         wait_for(lambda: sum(path.stat().st_size for path in process.folder.glob(f"{UNFINISHED}/*")) == 1000)
         os.kill(process.server.pid, signal.SIGKILL)
         process.stop()
+    wait_for(lambda: all(is_free(path) for path in process.folder.glob(f"{UNFINISHED}/*")))
     assert sorted(path.name for path in process.folder.iterdir()) == [UNFINISHED, "old"]
     with Served(process.folder) as again:
         assert [path.name for path in process.folder.iterdir()] == ["old"]
@@ -258,11 +260,14 @@ def test_a_failure_of_ours_is_told_without_its_insides(served, monkeypatch):
     assert answer.status == 500 and answer.refusal()[0] == "RuntimeException" and b"zero" not in answer.body
 
 
-def threads_of(pid):
-    try:
-        return len(os.listdir(f"/proc/{pid}/task"))
-    except OSError:
-        return 0
+def is_free(path):
+    """Whether nobody holds a lock on a file; the kernel takes those of a killed process back a little later."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def wait_for(condition):
