@@ -25,7 +25,6 @@ class Facts(NamedTuple):
     gpus: Tuple[str, ...] = ()
     npus: Tuple[str, ...] = ()
     sandboxed: bool = False
-    deadline_s: float = 0.0
 
 
 class Rendered(NamedTuple):

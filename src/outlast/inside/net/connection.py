@@ -194,13 +194,17 @@ class Connection:
             offset += sent
 
     def _receive(self, size: int) -> Steps[bytes]:
-        sock = self.sock
-        if sock is None:
+        data: bytes = yield from self._when_ready("recv", size)
+        return data
+
+    def _when_ready(self, verb: str, argument: Any) -> Steps[Any]:
+        """Call `recv` or `recv_into` of the socket as soon as there is something to read."""
+        if self.sock is None:
             raise CutOff("%s closed the connection" % self.where)
+        call = getattr(self.sock, verb)
         while True:
             try:
-                data: bytes = sock.recv(size)
-                return data
+                return call(argument)
             except (BlockingIOError, ssl.SSLWantReadError):
                 self.wants = READ
             except ssl.SSLWantWriteError:
@@ -274,21 +278,8 @@ class Connection:
             view[:size] = self._left[:size]
             self._left = self._left[size:]
             return size
-        sock = self.sock
-        while True:
-            if sock is None:
-                raise CutOff("%s closed the connection" % self.where)
-            try:
-                count: int = sock.recv_into(view)
-                return count
-            except (BlockingIOError, ssl.SSLWantReadError):
-                self.wants = READ
-            except ssl.SSLWantWriteError:
-                self.wants = WRITE
-            except OSError as error:
-                self.close()
-                raise Unreachable("the connection to %s broke: %s" % (self.where, words_of(error))) from None
-            yield self
+        count: int = yield from self._when_ready("recv_into", view)
+        return count
 
     def is_bare(self) -> bool:
         """Whether the rest of the body is in the socket as it is: nothing encrypted, nothing read ahead."""

@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 from ..errors import AccessDenied, NotFound, PlaceError, RequestError
 from ..move.base import FILE, Item
+from ..net.connection import Steps
 from ..net.drive import finish
-from ..net.http import Response
+from ..net.http import Answer, Response
 from ..net.retry import Policy
 from ..signing.v4 import EMPTY_SHA256
 from ..stores.access import Access
@@ -126,12 +127,7 @@ class S3Client:
 
         When an answer got lost on the way, a refused second try may be our own first one: the bytes tell.
         """
-        headers = [("content-md5", md5_base64(data))]
-        if if_absent:
-            headers.append(("if-none-match", "*"))
-        payload = hashlib.sha256(data).hexdigest()
-        ok = (200, 201, 204, 409, 412) if if_absent else (200, 201, 204)
-        answer = finish(self.server.call("PUT", key, (), headers, data, ok, payload))
+        answer = finish(put_whole(self.server, key, data, if_absent))
         if answer.status < 300:
             return True
         return answer.tries > 1 and self.get(key) == data
@@ -179,6 +175,15 @@ class S3Client:
     def presign(self, method: str, key: str, expires_s: int) -> str:
         """A link to a key that anybody may use until it expires."""
         return self.server.presign(method, key, expires_s)
+
+
+def put_whole(server: Server, key: str, data: bytes, if_absent: bool) -> Steps[Answer]:
+    """Write an object in one request that is signed whole. 409 or 412 when `if_absent` and it is there already."""
+    headers = [("content-md5", md5_base64(data))]
+    if if_absent:
+        headers.append(("if-none-match", "*"))
+    ok = (200, 201, 204, 409, 412) if if_absent else (200, 201, 204)
+    return server.call("PUT", key, (), headers, data, ok, hashlib.sha256(data).hexdigest())
 
 
 def byte_range(start: int, length: Optional[int]) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Iterable, Iterator, List, Optional
 
 from ..errors import Changed, InsideError
 from ..net.drive import finish
 from . import wire
-from .client import md5_base64
+from .client import md5_base64, put_whole
 from .server import Server
 from .upload import complete, part_size
 from .wire import Part
@@ -29,7 +28,7 @@ def put_stream(
     first = next(blocks, b"")
     second = next(blocks, None)
     if second is None:
-        return _put(server, key, first, if_absent)
+        return finish(put_whole(server, key, first, if_absent)).status < 300
     begun = finish(server.call("POST", key, [("uploads", "")]))
     upload = wire.upload_id_of(begun.body)
     parts: List[Part] = []
@@ -45,15 +44,6 @@ def put_stream(
     if not written:
         abandon(server, key, upload)
     return written
-
-
-def _put(server: Server, key: str, data: bytes, if_absent: bool) -> bool:
-    headers = [("content-md5", md5_base64(data))]
-    if if_absent:
-        headers.append(("if-none-match", "*"))
-    ok = (200, 201, 204, 409, 412) if if_absent else (200, 201, 204)
-    answer = finish(server.call("PUT", key, (), headers, data, ok, hashlib.sha256(data).hexdigest()))
-    return answer.status < 300
 
 
 def abandon(server: Server, key: str, upload: str) -> None:
