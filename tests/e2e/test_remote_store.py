@@ -79,12 +79,12 @@ def test_chained_run_in_a_bucket_ends_like_a_straight_one(bucket_lab, seaweed, s
     lab.write(f"{train.parent.name}/outlast.toml", f'[run]\nstore = "{store}/"\n')
     done = lab.outlast(
         "run", train, "--checkpoint", "ckpt", "--output", "out", "--limit", "5s",
-        "--", "--epochs", epochs, "--work", 8 * WORK,
+        "--", "--epochs", epochs, "--pace", 0.4,
     )  # fmt: skip
     run = done.stdout.split()[1]
     view = lab.show(run)
     assert view["state"] == "succeeded" and view["stint_count"] >= 2 and view["store"] == store
-    assert fetched_weights(lab, run) == straight_weights(script, epochs, 8 * WORK)
+    assert fetched_weights(lab, run) == straight_weights(script, epochs, 20000)
     # Another shell without any keys still finds the run's own.
     bare = dict.fromkeys(keys_of(seaweed), "")
     logs = lab.outlast("logs", run, **bare).stdout
@@ -236,11 +236,11 @@ def test_chained_run_in_hdfs_ends_like_a_straight_one(tmp_path, hadoop):
     try:
         done = lab.outlast(
             "run", lab.project("counted.py"), "--store", f"hdfs://{hadoop.authority}{folder}/runs",
-            "--checkpoint", "ckpt", "--output", "out", "--limit", "4s", "--", "--epochs", 20, "--work", 2 * WORK,
+            "--checkpoint", "ckpt", "--output", "out", "--limit", "4s", "--", "--epochs", 20, "--pace", 0.4,
         )  # fmt: skip
         run = done.stdout.split()[1]
         assert lab.show(run)["stint_count"] >= 2
-        assert fetched_weights(lab, run) == straight_weights("counted.py", 20, 2 * WORK)
+        assert fetched_weights(lab, run) == straight_weights("counted.py", 20, 20000)
         assert "epoch: 20/20" in lab.outlast("logs", run).stdout
     finally:
         lab.close()

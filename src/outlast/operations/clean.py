@@ -125,7 +125,7 @@ def _size(path: Path) -> int:
 
 
 def _remove(path: Path) -> None:
-    from outlast.platforms.local.platform import remove_tree
+    from outlast.platforms.local.removal import remove_tree
 
     try:
         remove_tree(path)

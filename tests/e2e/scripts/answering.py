@@ -4,12 +4,14 @@ import argparse
 import hashlib
 import json
 import os
+import time
 
 import outlast
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--epochs", type=int, default=20)
 parser.add_argument("--work", type=int, default=20000)
+parser.add_argument("--pace", type=float, default=0.0, help="seconds that an epoch takes at least")
 options = parser.parse_args()
 
 weights = ("0" * 64).encode()
@@ -27,8 +29,10 @@ def load(folder):
 
 
 for epoch in outlast.epochs(options.epochs, save=save, load=load):
+    began = time.monotonic()
     for _ in range(options.work):
         weights = hashlib.sha256(weights).digest()
+    time.sleep(max(0.0, began + options.pace - time.monotonic()))
     outlast.track(loss=1.0 / (epoch + 1 + weights[0] / 256), epoch=epoch + 1)
     print("step", epoch, weights.hex()[:16], flush=True)
 

@@ -7,10 +7,12 @@ import argparse
 import hashlib
 import json
 import os
+import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--epochs", type=int, default=20)
 parser.add_argument("--work", type=int, default=20000)
+parser.add_argument("--pace", type=float, default=0.0, help="seconds that an epoch takes at least")
 parser.add_argument("--never-save", action="store_true")
 parser.add_argument("--fail-at", type=int, default=-1)
 options = parser.parse_args()
@@ -24,9 +26,11 @@ if os.path.exists("ckpt/state.json"):
     print("resumed at epoch", state["epoch"], flush=True)
 
 while state["epoch"] < options.epochs:
+    began = time.monotonic()
     weights = state["weights"].encode()
     for _ in range(options.work):
         weights = hashlib.sha256(weights).digest()
+    time.sleep(max(0.0, began + options.pace - time.monotonic()))
     state = {"epoch": state["epoch"] + 1, "weights": weights.hex()}
     if state["epoch"] == options.fail_at:
         raise ValueError("the loss is nan at epoch %d" % state["epoch"])

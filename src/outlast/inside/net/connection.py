@@ -13,7 +13,7 @@ import select
 import socket
 import ssl
 import time
-from typing import Any, Dict, Generator, Iterator, List, NamedTuple, Optional, Tuple, TypeVar, Union
+from typing import Any, Dict, Generator, Iterator, List, NamedTuple, Optional, Tuple, TypeVar, Union, cast
 
 from ..errors import PlaceError
 
@@ -194,8 +194,8 @@ class Connection:
             offset += sent
 
     def _receive(self, size: int) -> Steps[bytes]:
-        data: bytes = yield from self._when_ready("recv", size)
-        return data
+        data = yield from self._when_ready("recv", size)
+        return cast(bytes, data)
 
     def _when_ready(self, verb: str, argument: Any) -> Steps[Any]:
         """Call `recv` or `recv_into` of the socket as soon as there is something to read."""
@@ -278,7 +278,7 @@ class Connection:
             view[:size] = self._left[:size]
             self._left = self._left[size:]
             return size
-        count: int = yield from self._when_ready("recv_into", view)
+        count = cast(int, (yield from self._when_ready("recv_into", view)))
         return count
 
     def is_bare(self) -> bool:

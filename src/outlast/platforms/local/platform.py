@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from outlast.platforms.local import launch as launching
 from outlast.platforms.local.jobs import JobFolder, Jobs
 from outlast.platforms.local.machine import Machine
 from outlast.platforms.local.queue import Need, Waiting, choose
+from outlast.platforms.local.removal import remove_tree
 
 if TYPE_CHECKING:
     from outlast.model.spec import RunSpec
@@ -318,15 +318,3 @@ def _free(all_of: Sequence[Any], count: int, taken: Iterable[Mapping[str, Any]],
     """The first so many that nobody has."""
     used = {each for given in taken for each in given.get(key, ())}
     return [each for each in all_of if each not in used][:count]
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a folder, also one whose script took away its own permissions. Missing is fine."""
-    if not path.is_dir():
-        return
-    for folder, folders, _ in os.walk(path):
-        for name in folders:
-            inner = Path(folder, name)
-            if not inner.is_symlink() and inner.stat().st_mode & 0o700 != 0o700:
-                inner.chmod(0o700)
-    shutil.rmtree(path)
