@@ -32,7 +32,10 @@ for saves in range(ROUNDS):
     if outlast.info().inside:
         outlast.save(save)
     else:
-        save(".")
+        # As a careful script does it: a file that is whole or not there, never one that is overwritten in place.
+        os.makedirs("aside", exist_ok=True)
+        save("aside")
+        os.replace("aside/weights.bin", "weights.bin")
     computing_s += computed - began
     saving_s += time.perf_counter() - computed
 print("computing took", computing_s, "writing took", saving_s, flush=True)
