@@ -1,0 +1,96 @@
+"""Environment variables: `CUDA_VISIBLE_DEVICES` and its kind, as keys, as keywords and in command lines."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import libcst as cst
+
+from outlast.migrate.context import Shape, Use, use_of
+from outlast.migrate.engine import ONE_WAY, Kind, Rule, Script
+from outlast.migrate.tree import inner, opening, tail
+
+#: Variables without a counterpart → what to do.
+_ALONE = (
+    (
+        re.compile(r"NCCL_(?!SOCKET_IFNAME)\w+"),
+        "HCCL has its own variables: HCCL_IF_IP, HCCL_CONNECT_TIMEOUT, ASCEND_GLOBAL_LOG_LEVEL",
+    ),
+    (
+        re.compile(r"CUDA_(?:HOME|PATH|MODULE_LOADING|DEVICE_\w+)|TORCH_CUDA_ARCH_LIST|(?:NVIDIA|CUBLAS|CUDNN)_\w+"),
+        "only for NVIDIA cards: no effect on an NPU",
+    ),
+)
+_NPU_ALONE = re.compile(
+    r"HCCL_(?!SOCKET_IFNAME)\w+|ASCEND_(?!RT_VISIBLE_DEVICES|LAUNCH_BLOCKING)\w+|TASK_QUEUE_ENABLE|INF_NAN_MODE_ENABLE"
+)
+_VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
+_COMMANDS = frozenset({"system", "popen", "Popen", "run", "call", "check_call", "check_output", "getoutput", "spawn"})
+_MAPPINGS = frozenset({"dict", "update", "environ", "Popen", "run", "call"})
+
+
+class Environment(Rule):
+    name: ClassVar[str] = "environment"
+    summary: ClassVar[str] = "Environment variables: CUDA_VISIBLE_DEVICES ↔ ASCEND_RT_VISIBLE_DEVICES and their kind"
+    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.SimpleString, cst.FormattedStringText, cst.Arg, cst.Assign)
+
+    def look(self, node: Any, script: Script) -> None:
+        if isinstance(node, cst.Arg):
+            self._keyword(node, script)
+        elif isinstance(node, cst.Assign):
+            self._value(node, script)
+        elif isinstance(node, cst.SimpleString):
+            self._text(node, inner(node), opening(node), script)
+        else:
+            self._text(node, node.value, 0, script)
+
+    def _text(self, node: cst.SimpleString | cst.FormattedStringText, text: str, skip: int, script: Script) -> None:
+        if "_" not in text:
+            return
+        table = script.direction.environment
+        if text in table:
+            if isinstance(node, cst.SimpleString) and use_of(node, Shape.BARE, script) is not Use.PROSE:
+                start = script.span(node)[0] + skip
+                script.replace(start, start + len(text), table[text])
+            return
+        if any(word in text for word in table) and self._is_command(text, script):
+            base = script.span(node)[0] + skip
+            for found in re.finditer(rf"\b(?:{'|'.join(table)})(?==)", text):
+                script.replace(base + found.start(), base + found.end(), table[found.group(0)])
+            return
+        self._alone(node, text, script)
+
+    def _is_command(self, text: str, script: Script) -> bool:
+        """`CUDA_VISIBLE_DEVICES=0 python train.py`, run by a shell."""
+        calls = [tail(parent.func) for parent in script.parents if isinstance(parent, cst.Call)]
+        return any(name in _COMMANDS for name in calls) or bool(re.match(r"\s*(?:export |env )?[A-Z_]+=\S* +\w", text))
+
+    def _alone(self, node: cst.CSTNode, text: str, script: Script) -> None:
+        if script.direction.target == "cuda":
+            if _NPU_ALONE.fullmatch(text):
+                script.report(node, Kind.DIFFERS, f"{text} means nothing to CUDA", "leave it, it does no harm")
+            return
+        if script.direction.target == "any" and text in _VISIBLE:
+            script.report(
+                node, Kind.HAND, f"{text} is read by one device only", "set it outside, where the script is started"
+            )
+            return
+        for pattern, advice in _ALONE:
+            if pattern.fullmatch(text):
+                script.report(node, Kind.DIFFERS, f"{text} has no counterpart", advice)
+                return
+
+    def _keyword(self, node: cst.Arg, script: Script) -> None:
+        name = node.keyword.value if node.keyword else ""
+        if node.keyword is not None and name in script.direction.environment and tail(script.parent()) in _MAPPINGS:
+            script.change(node.keyword, script.direction.environment[name])
+
+    def _value(self, node: cst.Assign, script: Script) -> None:
+        """Ascend reads the list up to the first blank."""
+        names = [tail(each.target) for each in node.targets]
+        text = inner(node.value)
+        if script.direction.target == "npu" and "CUDA_VISIBLE_DEVICES" in names and re.search(r"\d,\s+\d", text):
+            assert isinstance(node.value, cst.SimpleString)
+            script.change(node.value, node.value.value.replace(text, re.sub(r"\s+", "", text)), advice=ONE_WAY)
+            script.claim(node.value)
