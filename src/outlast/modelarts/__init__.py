@@ -1,0 +1,1 @@
+"""ModelArts' documents: request bodies of both generations, the ToolKit's form, engines and flavors; pure."""
