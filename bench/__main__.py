@@ -9,10 +9,15 @@ import sys
 import time
 from pathlib import Path
 
-from bench import mover
+from bench import migrating, mover, reading, tracking
 from bench.measures import MEASURES as STINTS
 
-MEASURES = STINTS | {"mover": mover.measure}
+MEASURES = STINTS | {
+    "mover": mover.measure,
+    "reading": reading.measure,
+    "tracking": tracking.measure,
+    "migrate": migrating.measure,
+}
 RESULTS = Path(__file__).parent / "results.json"
 
 

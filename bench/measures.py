@@ -86,8 +86,8 @@ def chain() -> list[Result]:
     with home() as (folder, environ):
         script = _project(folder, "steps.py")
         straight = _run_steps(environ, script, epochs)
-        # A tenth of the epochs, with the second that a stint needs to start, save and leave.
-        limit = straight["worked_s"] / epochs * (epochs / 10 + 0.8) + 1.0
+        # A little less than a tenth of the epochs, with the second that a stint needs to start, save and leave.
+        limit = straight["worked_s"] / epochs * (epochs / 10 - 0.8) + 1.0
         chained = _run_steps(environ, script, epochs, "--limit", f"{limit:.2f}s")
         again = _run_steps(environ, script, epochs)
     # Before and after, so that a machine that changes its pace changes it for both.

@@ -13,6 +13,7 @@ from outlast.inside import layout
 from outlast.inside.blobs import Blobs
 from outlast.inside.checkpoints import Checkpoints
 from outlast.inside.place import ACCESSES, SECRET_PREFIX, Place
+from outlast.inside.points import Block, items
 from outlast.inside.records import Beat, Control, End, Order, to_bytes
 from outlast.inside.stores import open_store
 
@@ -103,8 +104,16 @@ class StintBench:
 
     def metrics(self, stint=1):
         entries = self.store.list(layout.metrics_prefix(self.run, stint))
-        text = b"".join(self.store.get(entry.key) for entry in entries).decode()
-        return [json.loads(line) for line in text.splitlines()]
+        found = []
+        for item in items(b"".join(self.store.get(entry.key) for entry in entries)):
+            if isinstance(item, Block):
+                found += [
+                    {"at_s": at + item.base_s, "epoch": epoch, "step": step, "values": {name: value}}
+                    for at, epoch, step, name, value in item.batch().rows()
+                ]
+            else:
+                found.append(json.loads(item))
+        return found
 
     def checkpoints(self):
         return Checkpoints(self.store, self.run).ids()

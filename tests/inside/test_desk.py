@@ -10,6 +10,7 @@ import pytest
 from outlast.inside import desk as desk_module
 from outlast.inside.desk import MESSAGE_LIMIT_BYTES, Desk, DeskHandler, reachable
 from outlast.inside.deskline import DeskLine, Reporter
+from outlast.inside.notepad import Notepad
 
 
 class Book(DeskHandler):
@@ -146,8 +147,6 @@ def test_an_unknown_op_is_refused_by_name(desk, message):
 @pytest.mark.parametrize(
     "message",
     [
-        {"op": "track", "points": None},
-        {"op": "track", "points": [1, [1], [1, 2, 3, 4], ["x", 1, 1, {}], {}]},
         {"op": "progress", "epoch": "many", "epochs": None, "step": True},
         {"op": "save", "progress": 3},
         {"op": "hello", "rank": "first", "version": 3},
@@ -294,7 +293,7 @@ def test_closing_twice_and_with_clients_waiting_is_harmless(tmp_path, book):
 def test_what_was_said_before_the_end_is_heard_when_the_desk_closes(tmp_path, book):
     desk = Desk(str(tmp_path / "socket"), book)
     with raw(desk) as client:
-        client.sendall(json.dumps({"op": "track", "points": [[1, 1, 1, {"loss": 1}]] * 1000}).encode() + b"\n")
+        client.sendall((json.dumps({"op": "progress", "step": 1}) + "\n").encode() * 1000)
     wait_until(lambda: desk.clients or book.calls)
     desk.close()
     assert len(book.calls) == 1000
@@ -337,34 +336,25 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(tmp_path):
         line.close()
 
 
-def test_points_arrive_in_order_even_when_one_message_cannot_hold_them(desk, book):
+def test_progress_is_sent_without_anybody_asking_and_only_the_latest(desk, book):
     line = line_to(desk)
     reporter = Reporter(line)
-    for number in range(50):
-        reporter.add(float(number), None, number, {f"metric_{n}_" + "x" * 40: 0.5 for n in range(900)})
-    reporter.flush()
-    line.request({"op": "ack"}, 5)
-    line.close()
-    steps = [message["step"] for name, message in book.calls if name == "track"]
-    assert steps == list(range(50))
-    assert all(len(message["values"]) == 900 for name, message in book.calls if name == "track")
-
-
-def test_points_are_sent_without_anybody_asking(desk, book):
-    line = line_to(desk)
-    Reporter(line).add(1.0, 2, 3, {"loss": 0.5, "samples": "ab"})
-    wait_until(lambda: "track" in book.names())
-    assert book.calls[-1][1] == {"at": 1.0, "epoch": 2, "step": 3, "values": {"loss": 0.5, "samples": "ab"}}
+    for step in range(50):
+        reporter.report({"step": step})
+    wait_until(lambda: ("progress", {"step": 49, "boundary": False}) in book.calls)
+    assert book.names().count("progress") < 50
     line.close()
 
 
-def test_what_is_not_a_number_survives_the_way(desk, book):
-    line = line_to(desk)
-    reporter = Reporter(line)
-    reporter.add(1.0, None, None, {"a": float("nan"), "b": float("inf"), "c": float("-inf")})
-    reporter.flush()
-    line.request({"op": "ack"}, 5)
-    line.close()
-    values = book.calls[1][1]["values"]
-    assert values["a"] != values["a"]
-    assert (values["b"], values["c"]) == (float("inf"), float("-inf"))
+def test_a_note_with_a_text_arrives_and_a_spoiled_one_does_not(desk, book, tmp_path):
+    notepad = Notepad(str(tmp_path / "points"), lambda sentence, once: None)
+    notepad.note(2.0, 3, {"loss": 0.5, "samples": "ab"})
+    for bad in ([1], {"at": "x", "values": {}}, {"at": 1, "values": 3}, {"at": 1, "values": {"a": "b"}, "step": "c"}):
+        notepad._jot(bad)
+    desk.gather()
+    at = book.calls[0][1].pop("at")
+    assert 0 < at < time.monotonic()
+    assert book.calls == [
+        ("track", {"epoch": 2.0, "step": 3, "values": {"loss": 0.5, "samples": "ab"}}),
+        ("track", {"at": 1.0, "epoch": None, "step": None, "values": {}}),
+    ]

@@ -279,6 +279,23 @@ def test_memory_stays_flat_and_parts_are_removed_when_much_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_copy_of_the_log_is_masked_and_goes_on_where_the_last_stint_ended(store, tmp_path):
+    copy = tmp_path / "MA_LOG" / "job.log"
+    for word in (b"one", b"two"):
+        shipper = Shipper(store, RUN, STINT, str(tmp_path / "spool"), [b"hunter2-hunter2"], str(copy))
+        shipper.log(word + b" hunter2-hunter2\n")
+        until(lambda word=word: word in copy.read_bytes())  # while the run goes on
+        assert shipper.close(5.0)
+    assert copy.read_bytes() == b"one ***\ntwo ***\n"
+
+
+def test_a_copy_that_cannot_be_written_costs_nothing(store, tmp_path):
+    (tmp_path / "file").touch()
+    shipper = Shipper(store, RUN, STINT, str(tmp_path / "spool"), (), str(tmp_path / "file" / "job.log"))
+    shipper.log(b"hello\n")
+    assert shipper.close(5.0) and b"".join(shipped(store)) == b"hello\n"
+
+
 def test_nothing_is_written_for_a_run_that_says_nothing(store, make, tmp_path):
     assert make().close(5.0)
     assert shipped(store) == [] and list(tmp_path.iterdir()) == []

@@ -8,10 +8,19 @@ import pytest
 
 from outlast.inside import layout
 from outlast.inside.metrics import Point
+from outlast.inside.precedence import Precedence
 from outlast.inside.records import Manifest, Order
 from outlast.inside.shipper import metric_line
 from outlast.testing.memory_store import MemoryStore
-from outlast.track.series import MetricPoint, SeriesTail, best_metrics, final_metrics, read_points, read_series
+from outlast.track.series import (
+    MetricPoint,
+    SeriesTail,
+    best_metrics,
+    final_metrics,
+    prefer_tracked,
+    read_points,
+    read_series,
+)
 
 RUN = "1115-quiet-otter-7kx"
 
@@ -209,8 +218,6 @@ def test_tail_points_carry_what_a_live_view_needs(folder):
 
 
 def test_what_a_script_prints_of_a_tracked_metric_is_not_a_second_point():
-    from outlast.track.series import MetricPoint, prefer_tracked
-
     points = [
         MetricPoint(1, 1.0, 1, None, {"loss": 0.4123, "lr": 0.1}, "log"),
         MetricPoint(1, 1.1, 1, None, {"loss": 0.41234567}, "track"),
@@ -223,4 +230,20 @@ def test_what_a_script_prints_of_a_tracked_metric_is_not_a_second_point():
         ("track", {"loss": 0.41234567}),
         ("track", {"loss": 0.31234567}),
     ]
-    assert prefer_tracked(points[:1], tracked=["loss", "lr"]) == []
+    known = Precedence()
+    known.add("track", ["loss", "lr"])
+    assert prefer_tracked(points[:1], known) == []
+
+
+def test_event_files_come_before_the_log_and_after_what_is_tracked():
+    points = [
+        MetricPoint(1, 1.0, 1, None, {"loss": 0.4123, "val_loss": 0.5, "ppl": 1.5}, "log"),
+        MetricPoint(1, 1.1, None, 10, {"train/loss": 0.41234567, "Loss/val": 0.51, "lr": 0.1}, "events"),
+        MetricPoint(1, 1.2, None, 10, {"lr": 0.1000001}, "track"),
+    ]
+    kept = prefer_tracked(points)
+    assert [(point.source, dict(point.values)) for point in kept] == [
+        ("log", {"ppl": 1.5}),
+        ("events", {"train/loss": 0.41234567, "Loss/val": 0.51}),
+        ("track", {"lr": 0.1000001}),
+    ]

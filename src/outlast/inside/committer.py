@@ -95,9 +95,10 @@ class Committer:
         metrics: Dict[str, float],
         elapsed_s: float,
         running_s: float,
+        best: Optional[Dict[str, float]] = None,
     ) -> int:
         """Hold these files as they are now and return a ticket; the upload follows. Replaces a waiting one."""
-        account = Account(dict(progress), dict(metrics), elapsed_s, running_s, now_text())
+        account = Account(dict(progress), dict(metrics), dict(best or {}), elapsed_s, running_s, now_text())
         with self._state:
             self._tickets += 1
             ticket = self._tickets
@@ -267,6 +268,7 @@ class Committer:
             parent=self._parent,
             progress=account.progress,
             metrics=account.metrics,
+            best=account.best,
             elapsed_s=account.elapsed_s,
             running_s=account.running_s,
             created_at=account.created_at,  # not now: a repeated write must have the same bytes

@@ -1,7 +1,8 @@
 """The runner's desk: a socket where the processes of a script say hello, report, save and take their leave.
 
 JSON lines over a unix socket. A message that carries a number `n` gets one reply with the same number; any other
-message gets none. What comes in is checked here, so the handler only sees well-formed values.
+message gets none. What comes in is checked here, so the handler only sees well-formed values. Points do not come
+through the socket: they lie in the folder `points` beside it (`notepad.py`) and are taken before each message.
 """
 
 from __future__ import annotations
@@ -14,21 +15,28 @@ import struct
 import threading
 from typing import Any, Dict, Iterator, Optional, Set
 
+from .gathering import Gatherer
+from .points import Batch
+
 MESSAGE_LIMIT_BYTES = 1 << 20
 CLIENT_LIMIT = 512
 _DIRECT_PATH_BYTES = 100  # sun_path holds 107 and a final zero
 _ASK_LIMIT_S = 600.0
+#: How often the points are taken. They are safe before: this is how soon somebody can see them.
+GATHER_S = 0.2
+POINTS_FOLDER = "points"
 
 
 #: What a script may say, each passed on to the handler's method `on_<op>`.
-OPS = frozenset(["hello", "listening", "noticed", "track", "progress", "saving", "save", "ack"])
+OPS = frozenset(["hello", "listening", "noticed", "progress", "saving", "save", "ack"])
 
 
 class DeskHandler:
     """What the runner does with the script's messages; any object with these methods will do.
 
-    They are called from the desk's threads, one at a time. What a method returns goes into the reply. An exception
-    becomes a refusal that the script reads in the exception's words: a fault here must never end a training.
+    They are called from the desk's threads, one at a time but for `on_points` and `on_track`, which are only
+    never called twice at once. What a method returns goes into the reply. An exception becomes a refusal that the
+    script reads in the exception's words: a fault here must never end a training.
     """
 
     def on_hello(self, message: Dict[str, Any]) -> Optional[Dict[str, Any]]:
@@ -40,8 +48,11 @@ class DeskHandler:
     def on_noticed(self, message: Dict[str, Any]) -> Optional[Dict[str, Any]]:
         """The script's own code was told by `should_stop()` that it shall leave."""
 
+    def on_points(self, batch: Batch) -> None:
+        """What one process has tracked since the last time; `at` of a record is as in `on_track`."""
+
     def on_track(self, message: Dict[str, Any]) -> Optional[Dict[str, Any]]:
-        """One call of `outlast.track`: `epoch`, `step` (both may be None), `values`, and `at`.
+        """One call of `outlast.track` with a text in it: `epoch`, `step` (both may be None), `values`, and `at`.
 
         `at` is `time.monotonic()` of the call: the script shares the runner's machine and therefore its clock.
         Values are floats, nan and infinities included, except `samples`, which is a digest.
@@ -112,8 +123,11 @@ class Desk:
             self._socket.bind(address)
         os.chmod(path, 0o600)
         self._socket.listen(64)
+        folder = os.path.join(os.path.dirname(path), POINTS_FOLDER)
+        self._gatherer = Gatherer(folder, self._take_points, self._take_note)
         self._accepting = threading.Thread(target=self._accept, name="outlast-desk", daemon=True)
         self._accepting.start()
+        threading.Thread(target=self._keep_gathering, name="outlast-points", daemon=True).start()
 
     @property
     def path(self) -> str:
@@ -138,10 +152,16 @@ class Desk:
         """How many processes are connected now."""
         return len(self._clients)
 
+    def gather(self) -> None:
+        """Hand on every point that has been tracked until now."""
+        self._gatherer.gather()
+
     def drain(self, limit_s: float) -> bool:
         """Wait until everything said so far is heard and everybody has hung up, as they have once they are gone."""
         with self._news:
-            return self._news.wait_for(lambda: not self._clients, limit_s)
+            are_gone = self._news.wait_for(lambda: not self._clients, limit_s)
+        self.gather()
+        return are_gone
 
     def close(self, patience_s: float = 1.0) -> None:
         """Hear out those who have gone, then hang up on whoever is left. Safe to call twice."""
@@ -163,12 +183,28 @@ class Desk:
                     with contextlib.suppress(OSError):
                         client.shutdown(socket.SHUT_RDWR)
             self.drain(patience_s)
+        self._gatherer.close()
 
     def __enter__(self) -> Desk:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _keep_gathering(self) -> None:
+        while True:
+            with self._news:
+                if self._news.wait_for(lambda: self._closed, GATHER_S):
+                    return
+            self.gather()
+
+    def _take_points(self, batch: Batch) -> None:
+        self._handler.on_points(batch)
+
+    def _take_note(self, note: Dict[str, Any]) -> None:
+        message = _checked_point(note)
+        if message is not None:
+            self._handler.on_track(message)
 
     def _accept(self) -> None:
         while True:
@@ -219,6 +255,7 @@ class Desk:
             return {"ok": True}
         if op not in OPS:
             return {"ok": False, "message": "unknown op %r" % op}
+        self.gather()  # what was tracked before a save comes before the save
         with self._turn:
             try:
                 return self._act(client, op, message)
@@ -226,10 +263,6 @@ class Desk:
                 return {"ok": False, "message": str(error) or type(error).__name__}
 
     def _act(self, client: socket.socket, op: str, message: Dict[str, Any]) -> Dict[str, Any]:
-        if op == "track":
-            for point in _points(message):
-                self._handler.on_track(point)
-            return {"ok": True}
         checked = _checked(op, message)
         if op == "hello":
             checked["pid"] = _peer(client)
@@ -311,18 +344,18 @@ def _checked(op: str, message: Dict[str, Any]) -> Dict[str, Any]:
     return {}
 
 
-def _points(message: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
-    points = message.get("points")
-    for point in points if isinstance(points, list) else []:
-        if isinstance(point, list) and len(point) == 4 and _is_number(point[0]) and isinstance(point[3], dict):
-            at, epoch, step, values = point
-            yield {
-                "at": float(at),
-                "epoch": epoch if _is_number(epoch) else None,
-                "step": _whole(step),
-                "values": {
-                    name: str(value) if name == "samples" else float(value)
-                    for name, value in values.items()
-                    if name == "samples" or _is_number(value)
-                },
-            }
+def _checked_point(note: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+    at: Any = note.get("at")
+    values = note.get("values")
+    if not _is_number(at) or not isinstance(values, dict):
+        return None
+    return {
+        "at": float(at),
+        "epoch": note.get("epoch") if _is_number(note.get("epoch")) else None,
+        "step": _whole(note.get("step")),
+        "values": {
+            name: str(value) if name == "samples" else float(value)
+            for name, value in values.items()
+            if name == "samples" or _is_number(value)
+        },
+    }

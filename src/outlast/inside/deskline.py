@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import collections
 import json
 import socket
 import threading
 import time
-from typing import Any, Callable, Deque, Dict, List, Optional
+from typing import Any, Callable, Dict, Optional
 
 from .desk import MESSAGE_LIMIT_BYTES, reachable
 
@@ -115,69 +114,40 @@ class DeskLine:
 
 
 class Reporter:
-    """Collects metrics and progress and sends them about ten times a second from a thread of its own.
-
-    Adding a point costs a few microseconds and never waits for the runner. When nobody fetches them, the oldest
-    points are dropped; of progress only the latest is kept.
-    """
+    """Sends the latest progress about ten times a second from a thread of its own, which never makes anybody wait."""
 
     PERIOD_S = 0.1
-    LIMIT = 100000  # points; a flood that the runner cannot follow must not fill the memory
-    VALUES = 2000  # in one message: well below the desk's limit, even with long names
 
     def __init__(self, line: DeskLine) -> None:
         self._line = line
-        self._waiting: Deque[List[Any]] = collections.deque(maxlen=self.LIMIT)
         self._progress: Dict[str, Any] = {}
         self._sending = threading.Lock()
         self._wake = threading.Event()
         self._thread: Optional[threading.Thread] = None
 
-    def add(self, at: float, epoch: Optional[float], step: Optional[int], values: Dict[str, Any]) -> None:
-        self._waiting.append([at, epoch, step, values])
-        self._stir()
-
     def report(self, progress: Dict[str, Any]) -> None:
         self._progress = progress
-        self._stir()
-
-    def flush(self) -> None:
-        """Send what is waiting, now and in order."""
-        with self._sending:
-            batch: List[List[Any]] = []
-            count = 0
-            for _ in range(len(self._waiting)):
-                point = self._waiting.popleft()
-                if batch and count + len(point[3]) > self.VALUES:
-                    self._send(batch)
-                    batch, count = [], 0
-                batch.append(point)
-                count += len(point[3])
-            if batch:
-                self._send(batch)
-            progress, self._progress = self._progress, {}
-            if progress:
-                self._line.send(dict(progress, op="progress"))
-
-    def forget(self) -> None:
-        """Start empty in a forked child: the parent sends its own points."""
-        self._waiting.clear()
-        self._progress = {}
-        self._sending = threading.Lock()
-
-    def _send(self, batch: List[List[Any]]) -> None:
-        self._line.send({"op": "track", "points": batch})
-
-    def _stir(self) -> None:
         if not self._wake.is_set():
             if self._thread is None:
                 self._begin()
             self._wake.set()
 
+    def flush(self) -> None:
+        """Send what is waiting now."""
+        with self._sending:
+            progress, self._progress = self._progress, {}
+            if progress:
+                self._line.send(dict(progress, op="progress"))
+
+    def forget(self) -> None:
+        """Start empty in a forked child: the parent sends its own progress."""
+        self._progress = {}
+        self._sending = threading.Lock()
+
     def _begin(self) -> None:
         with self._sending:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="outlast-track", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="outlast-progress", daemon=True)
                 self._thread.start()
 
     def _run(self) -> None:

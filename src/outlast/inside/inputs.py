@@ -45,6 +45,7 @@ class Around(NamedTuple):
     say: Callable[[str], None]  # a line in the log
     note: Callable[[str], None]  # what the beat shows now
     stopping: Callable[[], bool]
+    maps: Mapping[str, str] = {}  # folders that play buckets
 
 
 def bring_inputs(inputs: Sequence[Input], around: Around) -> List[Input]:
@@ -58,7 +59,7 @@ def bring_inputs(inputs: Sequence[Input], around: Around) -> List[Input]:
 def _bring(given: Input, around: Around) -> str:
     name = str(given["name"])
     try:
-        return _Fetch(name, Source.open(str(given["source"]), around.accesses), around).run()
+        return _Fetch(name, Source.open(str(given["source"]), around.accesses, around.maps), around).run()
     except InsideError as error:
         raise _named(name, error) from None
 

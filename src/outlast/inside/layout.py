@@ -27,6 +27,11 @@ def outputs_key(run: str) -> str:
     return "runs/%s/outputs.json" % run
 
 
+def sweep_key(name: str) -> str:
+    """The record of a sweep, beside the folders of its runs."""
+    return "sweeps/%s.json" % name
+
+
 def stint_prefix(run: str, stint: int) -> str:
     return "runs/%s/stints/%04d/" % (run, stint)
 

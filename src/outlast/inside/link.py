@@ -9,10 +9,12 @@ import signal
 import sys
 import threading
 import time
-from typing import Any, Dict, Mapping, NoReturn, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Mapping, NoReturn, Optional, Set, Tuple
 
+from .desk import POINTS_FOLDER
 from .deskline import DeskLine, Reporter
 from .flag import StopFlag
+from .notepad import Notepad
 
 #: What a script exits with to say: I saved, start me again.
 COME_BACK = 85
@@ -46,7 +48,8 @@ class Link:
         self.epoch: Optional[int] = None  # index of the epoch under way in that loop
         self.saved_epochs = 0  # epochs of that loop that the last save covers
         self._version = version
-        self._env_rank = _first_number(environ, _RANKS, 0)
+        self._rank = _first_number(environ, _RANKS, 0)
+        self._rank_is_final = False  # torch has said it
         self._env_size = _first_number(environ, _SIZES, 1)
         self._said: Set[str] = set()
         self._terminated = False
@@ -55,6 +58,10 @@ class Link:
         self._flag = _open_flag(environ.get("OUTLAST_FLAG", ""))
         self._line = DeskLine(environ.get("OUTLAST_SOCKET", ""), self._hello)
         self._reporter = Reporter(self._line)
+        folder = os.path.join(os.path.dirname(environ.get("OUTLAST_SOCKET", "")), POINTS_FOLDER)
+        self.notepad = Notepad(folder, self.say)
+        #: `notepad.write` in a process that records; None in any other. Valid while torch.distributed is not there.
+        self.write = None if self._rank else self.notepad.write
         atexit.register(self._at_exit)
         os.register_at_fork(after_in_child=self._after_fork)
 
@@ -62,8 +69,11 @@ class Link:
 
     def rank(self) -> int:
         """This process's number among those that train together; 0 when it trains alone."""
-        found = _from_torch("get_rank")
-        return self._env_rank if found is None else found
+        if not self._rank_is_final and "torch.distributed" in sys.modules:
+            found = _from_torch("get_rank")
+            if found is not None:
+                self._rank, self._rank_is_final = found, True
+        return self._rank
 
     def is_leader(self) -> bool:
         """The one process that saves and reports for all."""
@@ -105,8 +115,9 @@ class Link:
 
     # ---- the desk
 
-    def track(self, epoch: Optional[float], step: Optional[int], values: Dict[str, Any]) -> None:
-        self._reporter.add(time.monotonic(), epoch, step, values)
+    def pen(self) -> Optional[Callable[[float, int, Mapping[str, float]], None]]:
+        """`write`, now that torch may have a say in who records."""
+        return self.notepad.write if self.is_leader() else None
 
     def report(self, boundary: bool = False, **progress: Any) -> None:
         """Where the script is; `None` values are left out. At a boundary it is said at once: the runner plans by it."""
@@ -182,6 +193,7 @@ class Link:
 
     def _after_fork(self) -> None:
         self.is_child = True
+        self.write = None
         self._line.forget()
         self._reporter.forget()
         # A worker that ignored SIGTERM could not be ended by its pool.

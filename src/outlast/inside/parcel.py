@@ -17,6 +17,7 @@ class Account:
 
     progress: Dict[str, Any]
     metrics: Dict[str, float]
+    best: Dict[str, float]
     elapsed_s: float
     running_s: float
     created_at: str

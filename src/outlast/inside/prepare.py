@@ -8,10 +8,12 @@ import shutil
 import subprocess
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from . import environment, sandbox, staging
+from . import environment, pinning, promised, sandbox, staging
 from .blobs import Blobs
 from .checkpoints import Checkpoints, Restored
+from .contracts.base import Rendered
 from .errors import PlaceError
+from .namenodes import show_hosts
 from .place import without_secrets
 from .processes import thread_environment
 from .stint import Stint
@@ -33,7 +35,7 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     """Bring everything into place. `RequestError` and `PlaceError` say who can mend what failed."""
     stint.enter("fetching")
     code = stint.spec["code"]
-    inputs = list(stint.spec.get("inputs", ()))
+    inputs = promised.staged_inputs(stint.spec)
     stint.code_dir = staging.code_dir_for(stint.path("tree"), inputs)
     staging.fetch_code(Blobs(stint.store), code["sha256"], code["size_bytes"], stint.place.cache, _code_folder(stint))
     os.makedirs(stint.code_dir, exist_ok=True)
@@ -46,11 +48,18 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
         stint.say(notice)
     stint.enter("restoring")
     restored = _restore(stint)
-    env = _script_env(stint, restored, socket_path, flag_path)
+    rendered = promised.render_for(stint, ready.python, stint.place.bundle or BUNDLE)
+    for notice in rendered.notices:
+        stint.say(notice)
+    maps = promised.played_maps(stint.spec, stint.place.work)
+    played = promised.played_folders(stint.spec, maps)
+    writable = promised.lay_out(rendered, played)
+    rendered.env.update(promised.moxing_variables(stint.spec, maps, stint.accesses))
+    env = _script_env(stint, rendered, restored, socket_path, flag_path)
     env.update(ready.env)
-    argv = _job(stint, ready.python) if stint.spec.get("job") else _command(stint, ready.python)
+    argv = rendered.argv
     if stint.place.sandbox:
-        argv = _sandboxed(stint, argv, staged, env, ready.folders)
+        argv = _sandboxed(stint, rendered, staged, env, writable, [*ready.folders, *played.readonly])
     return Prepared(argv, env, restored, stint.place.sandbox)
 
 
@@ -63,12 +72,14 @@ def _bring(stint: Stint, inputs: List[staging.Input]) -> List[staging.Input]:
     def note(sentence: str) -> None:
         stint.notice = sentence
 
-    return bring_inputs(inputs, Around(stint.place.cache, stint.accesses, stint.say, note, stint.stopping))
+    maps = stint.spec.get("maps", {})
+    return bring_inputs(inputs, Around(stint.place.cache, stint.accesses, stint.say, note, stint.stopping, maps))
 
 
 def _environment(stint: Stint) -> environment.Environment:
     requirements = stint.spec.get("requirements")
-    return environment.prepare(
+    return pinning.prepare(
+        stint.spec.get("environment"),
         os.path.join(stint.code_dir, requirements) if requirements else None,
         find_python(stint.spec["python"]),
         stint.place.cache,
@@ -129,7 +140,9 @@ def _base_env() -> Dict[str, str]:
     return {name: value for name, value in without_secrets(os.environ).items() if not name.startswith("OUTLAST_")}
 
 
-def _script_env(stint: Stint, restored: Restored, socket_path: str, flag_path: str) -> Dict[str, str]:
+def _script_env(
+    stint: Stint, rendered: Rendered, restored: Restored, socket_path: str, flag_path: str
+) -> Dict[str, str]:
     bundle = stint.place.bundle or BUNDLE
     env = _base_env()
     env.update(thread_environment(stint.place.cpus))
@@ -137,9 +150,10 @@ def _script_env(stint: Stint, restored: Restored, socket_path: str, flag_path: s
         env["CUDA_VISIBLE_DEVICES"] = ",".join(stint.place.gpus)
     if stint.place.npus:
         env["ASCEND_RT_VISIBLE_DEVICES"] = ",".join(stint.place.npus)
+    env.update(rendered.env)
     env.update(stint.spec.get("env", {}))
     env.update(stint.place.secret_values(os.environ))
-    paths = [bundle, env.get("PYTHONPATH", "")]
+    paths = [*rendered.python_path, bundle, env.get("PYTHONPATH", "")]
     env["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     env["PYTHONUNBUFFERED"] = "1"
     progress: Dict[str, Any] = restored.manifest.progress if restored.manifest else {}
@@ -170,46 +184,25 @@ def _code_folder(stint: Stint) -> str:
     return code_folder(stint.spec, stint.code_dir)
 
 
-def _job(stint: Stint, python: str) -> List[str]:
-    """The OpenPAI contract: our role runner, which starts every instance of the job."""
-    from .contracts.base import Facts, render
-
-    facts = Facts(stint.run, stint.number, stint.code_dir, stint.place.work, stint.place.bundle or BUNDLE, python)
-    rendered = render(stint.spec, facts)
-    for folder in rendered.folders:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    for path, text in rendered.files.items():
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    return rendered.argv
-
-
-def _command(stint: Stint, python: str) -> List[str]:
-    """The plain contract: exactly the user's arguments, parameters last."""
-    script: str = stint.spec["script"]
-    arguments = list(stint.spec.get("args", ()))
-    arguments += ["--%s=%s" % pair for pair in stint.spec.get("params", {}).items()]
-    if script.endswith(".py"):
-        return [python, script, *arguments]
-    if script.endswith(".sh"):
-        return ["bash", script, *arguments]
-    return [os.path.join(".", script), *arguments]
-
-
 def _sandboxed(
-    stint: Stint, argv: List[str], staged: staging.Staged, env: Dict[str, str], folders: List[str]
+    stint: Stint,
+    rendered: Rendered,
+    staged: staging.Staged,
+    env: Dict[str, str],
+    writable: List[str],
+    readonly: List[str],
 ) -> List[str]:
     home = _home(stint)
     env["HOME"] = home
     return sandbox.bwrap_command(
         stint.place,
-        argv,
-        code_dir=stint.code_dir,
-        writable=[stint.path("tree"), stint.folder("desk"), home],
-        readonly=[stint.place.bundle or BUNDLE, *folders],
-        binds=staged.binds,
-        writable_binds=staged.writable_binds,
-        network=stint.place.network,
+        rendered.argv,
+        code_dir=rendered.cwd,
+        writable=[stint.path("tree"), stint.folder("desk"), home, *writable],
+        readonly=[stint.place.bundle or BUNDLE, *readonly],
+        binds=[*staged.binds, *show_hosts(stint.spec, stint.place.work)],
+        writable_binds=[*staged.writable_binds, *rendered.binds],
+        network=stint.place.network and rendered.network,
     )
 
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Iterable, Mapping, Optional, Sequence
+
+from .better import direction
+
+#: Metrics that a beat carries; the points of all others are in the store all the same.
+METRICS_LIMIT = 1000
 
 
 class Progress:
@@ -15,7 +21,8 @@ class Progress:
         self.epochs: Optional[float] = restored.get("epochs")
         self.step: Optional[int] = restored.get("step")
         self.steps: Optional[int] = restored.get("steps")
-        self.metrics: Dict[str, float] = {}
+        self.metrics: Dict[str, float] = {}  # last value of each
+        self.best: Dict[str, float] = {}  # of those that can get better, in this stint and what it continues
         self._told = False  # the script itself reports progress: then the log is not consulted for it
         self._first: Dict[str, Any] = {}
         self._last: Dict[str, Any] = {}
@@ -48,8 +55,35 @@ class Progress:
             self._mark(now_s)
 
     def measured(self, values: Mapping[str, float]) -> None:
+        """New values of some metrics."""
+        self.measured_all({name: (value,) for name, value in values.items()})
+
+    def measured_all(self, values: Mapping[str, Sequence[float]]) -> None:
+        """Several new values of some metrics, each in its order."""
         with self._lock:
-            self.metrics.update(values)
+            for name, several in values.items():
+                if name not in self.metrics and len(self.metrics) >= METRICS_LIMIT:
+                    continue
+                self.metrics[name] = several[-1]
+                sign = direction(name)
+                known = [value for value in several if not math.isnan(value)] if sign else []
+                if known:
+                    top = max(known) if sign > 0 else min(known)
+                    old = self.best.get(name, top)
+                    self.best[name] = max(old, top) if sign > 0 else min(old, top)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Metrics that a better source gives under another name."""
+        with self._lock:
+            for name in names:
+                self.metrics.pop(name, None)
+                self.best.pop(name, None)
+
+    def recall(self, metrics: Mapping[str, float], best: Mapping[str, float]) -> None:
+        """What the checkpoint knew that the script goes on from."""
+        self.measured(metrics)
+        with self._lock:
+            self.best.update(best)
 
     def values(self) -> Dict[str, float]:
         """Everything a condition such as `epoch>=100` may name."""

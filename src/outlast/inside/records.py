@@ -74,6 +74,7 @@ class Control(Record):
     since_stint: int = 1  # ends of earlier stints are forgiven: a resumed run starts counting here
     resume_from: Optional[str] = None  # a checkpoint the user chose, until a stint >= since_stint commits one
     limit_s: Optional[float] = None  # replaces the spec's limit for stints planned from now on
+    why: str = ""  # for "stop": the reason, when it was not the user who asked
     at: str = ""
     by: str = ""
 
@@ -124,6 +125,7 @@ class Beat(Record):
     rate_of: str = ""
     eta_s: Optional[float] = None  # to the end of the training at this rate, not counting hand-overs
     metrics: Dict[str, float] = dataclasses.field(default_factory=dict)  # last value of each
+    best: Dict[str, float] = dataclasses.field(default_factory=dict)  # of this stint and what it continues
     device: Dict[str, Any] = dataclasses.field(default_factory=dict)  # see inside/sampling.py
     last_checkpoint: Optional[str] = None
     notice: str = ""  # one sentence for the user, e.g. why a commit has to wait
@@ -150,6 +152,7 @@ class End(Record):
     epoch: Optional[float] = None
     step: Optional[int] = None
     metrics: Dict[str, float] = dataclasses.field(default_factory=dict)
+    best: Dict[str, float] = dataclasses.field(default_factory=dict)
     tail: List[str] = dataclasses.field(default_factory=list)  # last lines of output when the script failed
     fingerprint: str = ""  # digest of the last error, numbers and addresses removed, to recognise a repeat
     by: str = "runner"  # or "keeper"
@@ -169,6 +172,7 @@ class Manifest(Record):
     parent: Optional[str] = None  # the checkpoint this one continues: its predecessor, or what the stint restored
     progress: Dict[str, Any] = dataclasses.field(default_factory=dict)  # epoch, step, next_epoch, as far as known
     metrics: Dict[str, float] = dataclasses.field(default_factory=dict)
+    best: Dict[str, float] = dataclasses.field(default_factory=dict)
     elapsed_s: float = 0.0  # of the stint, when the snapshot was taken
     running_s: float = 0.0  # how long the script had been running then
     created_at: str = ""

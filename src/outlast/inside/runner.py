@@ -10,6 +10,7 @@ import traceback
 from typing import Any, Callable, Dict, Optional
 
 from . import layout
+from .delivery import Courier
 from .desk import Desk
 from .errors import Damaged, InsideError, NotFound, PlaceError, RequestError
 from .flag import StopFlag
@@ -92,9 +93,10 @@ def _carry_out(stint: Stint, pulse: Pulse) -> End:
         _check_time_is_left(stint)
         _begin_progress(stint, prepared)
         supervisor = relay.target = Supervisor(stint, pulse, flag, prepared.restored)
+        supervisor.hear_out = desk.gather
         catch_preemption(supervisor)
         facts = supervisor.run(prepared.argv, prepared.env, prepared.sandboxed)
-        verdict = judge(facts)
+        verdict = _deliver(supervisor.courier, judge(facts))
         if verdict.reason == "finished":
             supervisor.commit_outputs()
         return _end(stint, verdict, facts.exit_code, supervisor)
@@ -115,6 +117,18 @@ def _carry_out(stint: Stint, pulse: Pulse) -> End:
             desk.close()
         if supervisor is not None:
             supervisor.close()
+
+
+def _deliver(courier: Courier, verdict: Verdict) -> Verdict:
+    """Bring named outputs where they belong, unless the next stint will; returns the verdict that then holds.
+
+    A run whose results are not where they were asked for has not finished: the next stint tries again.
+    """
+    courier.close()
+    if verdict.reason in ("stopped", "script-error"):
+        courier.deliver()
+    left = courier.deliver_patiently() if verdict.reason == "finished" else []
+    return Verdict("setup-error", "the script has finished, but %s" % "; ".join(left), "place") if left else verdict
 
 
 def _prepare(stint: Stint, pulse: Pulse, socket_path: str, flag_path: str) -> Prepared:
@@ -161,7 +175,7 @@ def _begin_progress(stint: Stint, prepared: Prepared) -> None:
     manifest = prepared.restored.manifest
     if manifest is not None:
         stint.progress = Progress(manifest.progress)
-        stint.progress.measured(manifest.metrics)
+        stint.progress.recall(manifest.metrics, manifest.best)
 
 
 def _end(stint: Stint, verdict: Verdict, exit_code: Optional[int], supervisor: Optional[Supervisor]) -> End:
@@ -180,6 +194,7 @@ def _end(stint: Stint, verdict: Verdict, exit_code: Optional[int], supervisor: O
         epoch=progress.epoch,
         step=progress.step,
         metrics=dict(progress.metrics),
+        best=dict(progress.best),
         tail=supervisor.tail.error_lines() if supervisor is not None and failed else [],
         fingerprint=supervisor.tail.fingerprint() if supervisor is not None and failed else "",
         at=now_text(),

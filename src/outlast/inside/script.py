@@ -7,6 +7,7 @@ comes from environment variables that the runner sets (see docs/script-api.md).
 from __future__ import annotations
 
 import functools
+import math
 import os
 import sys
 import threading
@@ -15,10 +16,13 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Opt
 
 from .link import COME_BACK, Link
 from .loop import Epochs
+from .points import NO_STEP, STEP_LIMIT
 
 _UNSET = object()
 _link: Any = _UNSET
 _making = threading.Lock()
+_modules = sys.modules
+_NAN = float("nan")
 
 
 class Info(NamedTuple):
@@ -66,7 +70,7 @@ def epochs(
     if link is None:
         return Epochs(None, total, start, None, every, None, None)
     save_now = None if save is None else functools.partial(_save, link, save, {})
-    track_now = None if track is None else lambda epoch: _track(link, epoch, None, None, track())
+    track_now = None if track is None else lambda epoch: _track_epoch(link, epoch, track())
     return Epochs(link, total, start, load, every, save_now, track_now)
 
 
@@ -116,15 +120,31 @@ def restore(fn: Optional[Callable[[str], Any]] = None) -> Union[str, bool, None]
 
 
 def track(epoch: Optional[float] = None, step: Optional[int] = None, samples: Any = None, **values: Any) -> None:
-    """Record metrics: `outlast.track(loss=loss, acc=acc)`. Takes microseconds; never ends a training.
+    """Record metrics: `outlast.track(loss=loss, acc=acc)`. Takes about a microsecond; never ends a training.
 
     Values are numbers or anything with one in it (a tensor of one element). `samples` is the list of sample
     indexes that were used; only a digest of it is kept, by which `outlast rehearse` compares their order. In an
     `epochs` loop the epoch is filled in, counted from 1. Only rank 0 records.
     """
-    link = current_link()
-    if link is not None and link.is_leader():
-        _track(link, epoch, step, samples, values)
+    link = current_link() if _link is _UNSET else _link
+    if link is None:
+        return
+    # The usual call takes a microsecond only while nothing is copied, nothing is looked up and nobody is called.
+    write = link.pen() if "torch.distributed" in _modules else link.write
+    if write is None:
+        return
+    if epoch is None:
+        epoch = _NAN if link.epoch is None else link.epoch + 1.0
+    if step is None:
+        step = NO_STEP
+    if samples is None and type(epoch) is float and type(step) is int and NO_STEP <= step < STEP_LIMIT:
+        for value in values.values():
+            if type(value) is not float:
+                break
+        else:
+            write(epoch, step, values)
+            return
+    _track_any(link, epoch, step, samples, values)
 
 
 def progress(
@@ -208,20 +228,40 @@ def info() -> Info:
     return Info(True, link.run, link.stint, link.restored or None, dict(link.progress), link.rank(), link.time_left_s())
 
 
-def _track(link: Link, epoch: Any, step: Any, samples: Any, values: Mapping[str, Any]) -> None:
+def _track_epoch(link: Link, epoch: int, values: Mapping[str, Any]) -> None:
+    if link.is_leader():
+        _track_any(link, epoch, NO_STEP, None, values)
+
+
+def _track_any(link: Link, epoch: Any, step: Any, samples: Any, values: Mapping[str, Any]) -> None:
+    """`track` for everything that is not a plain float."""
     numbers: Dict[str, Any] = {}
     for name, value in values.items():
-        number = value if type(value) is float else as_number(value)
-        if number is None:
-            link.say("track(%s=...) is not a number but %s; left out" % (name, type(value).__name__))
-        else:
-            numbers[name] = number
+        number = as_number(value)
+        try:
+            if number is None:
+                link.say("track(%s=...) is not a number but %s; left out" % (name, type(value).__name__))
+            else:
+                numbers[name] = float(number)
+        except OverflowError:
+            link.say("track(%s=...) is larger than a float can hold; left out" % name)
+    where, whole = _finite(epoch), _finite(step)
+    if whole is not None and not NO_STEP <= whole < STEP_LIMIT:
+        link.say("track(step=...) needs a step of at most 63 bits; the points are kept without it", "step")
+        whole = None
     if samples is not None:
         numbers["samples"] = _digest(samples)
-    if epoch is None and link.epoch is not None:
-        epoch = link.epoch + 1
-    whole = as_number(step)
-    link.track(as_number(epoch), None if whole is None else int(whole), numbers)
+        link.notepad.note(where, None if whole is None or whole == NO_STEP else int(whole), numbers)
+    else:
+        link.notepad.write(_NAN if where is None else float(where), NO_STEP if whole is None else int(whole), numbers)
+
+
+def _finite(value: Any) -> Optional[float]:
+    number = as_number(value)
+    try:
+        return number if number is not None and math.isfinite(number) else None
+    except OverflowError:
+        return number
 
 
 def _staging(link: Link) -> str:

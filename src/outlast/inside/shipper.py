@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
 import threading
 import time
 from typing import Any, Callable, Dict, Optional, Sequence
@@ -12,6 +14,7 @@ from . import layout
 from .errors import InsideError
 from .masking import Masker
 from .metrics import Point
+from .points import BLOCK_POINTS, NAMES_IN_BLOCK, RECORD_BYTES, Batch, encode_block, whole_bytes
 from .spool import Spool
 from .stores.base import Store
 
@@ -33,22 +36,28 @@ class Shipper:
     `log` and `metric` never wait for the store. What the store does not take stays on the local disk and is tried
     again: nothing is lost and nothing is repeated while this process lives. Secrets are masked before anything is
     written. `last_error` says why shipping fails at the moment, empty when it does not; `dropped_bytes` counts output
-    that not even the local disk could take.
+    that not even the local disk could take. The log also goes to the file `copy`, as far as that can be written.
     """
 
-    def __init__(self, store: Store, run: str, stint: int, spool_path: str, secrets: Sequence[bytes] = ()) -> None:
+    def __init__(
+        self, store: Store, run: str, stint: int, spool_path: str, secrets: Sequence[bytes] = (), copy: str = ""
+    ) -> None:
         self.last_error = ""
         self.dropped_bytes = 0
         self._unsaid_bytes = 0  # dropped, and no line says so yet
         self._store = store
         self._masker = Masker(secrets)
+        self._copy = _open_copy(copy) if copy else None
         pace_s = store.pace_s
         # Where every segment is a request, a flood of output goes in whole segments.
         self._eager_bytes = SEGMENT_BYTES if pace_s else EAGER_BYTES
-        self._log = _Stream(spool_path, lambda segment: layout.log_key(run, stint, segment), pace_s, self._eager_bytes)
-        self._metrics = _Stream(
-            spool_path + ".metrics", lambda segment: layout.metrics_key(run, stint, segment), pace_s, self._eager_bytes
+        self._log = _Stream(
+            spool_path, lambda segment: layout.log_key(run, stint, segment), pace_s, self._eager_bytes, _whole_lines
         )
+        self._metrics = _Stream(
+            spool_path + ".metrics", lambda segment: layout.metrics_key(run, stint, segment), pace_s,
+            self._eager_bytes, whole_bytes,
+        )  # fmt: skip
         self._writing = threading.Lock()  # guards the masker and appending
         self._wake = threading.Condition()
         self._is_hurried = False
@@ -78,16 +87,29 @@ class Shipper:
             self._notify()
 
     def metric(self, point: Point, source: str) -> None:
-        """Add one line of metrics; `source` is `log` or `track`."""
-        line = self._masker.mask(metric_line(point, source))
+        """Add one line of metrics; `source` is `log`, `events` or `track`."""
+        self._add(self._masker.mask(metric_line(point, source)))
+
+    def points(self, batch: Batch, base_s: float) -> None:
+        """Add tracked points in bulk; `base_s` added to a record's time gives the seconds since the runner's start."""
+        names = {mark: self._mask_text(name) for mark, name in batch.names.items()}
+        step = RECORD_BYTES * (BLOCK_POINTS if len(names) <= NAMES_IN_BLOCK else NAMES_IN_BLOCK)
+        for start in range(0, len(batch.records), step):
+            self._add(encode_block(batch.records[start : start + step], names, base_s))
+
+    def _mask_text(self, text: str) -> str:
+        return self._masker.mask(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+    def _add(self, item: bytes) -> None:
+        """One line or block for the metrics, whole; what not even the local disk can take is lost."""
         with self._writing:
             if self._is_closed:
                 return
             try:
-                self._metrics.spool.append(line)
+                self._metrics.spool.append_whole(item)
             except OSError:
-                self._metrics.end_half_line()
-        if self._is_idle:
+                return
+        if self._is_idle or (self._is_patient and self._metrics.spool.waiting_bytes >= self._eager_bytes):
             self._notify()
 
     def flush(self, timeout_s: float) -> bool:
@@ -122,6 +144,9 @@ class Shipper:
             self._is_closing = True
             self._wake.notify_all()
         self._thread.join(timeout=1.0)  # it may hang in the store; it is a daemon
+        if self._copy is not None:
+            os.close(self._copy)
+            self._copy = None
         if not self._thread.is_alive():
             self._log.spool.close()
             self._metrics.spool.close()
@@ -131,6 +156,9 @@ class Shipper:
         """To the spool; what the disk does not take is counted, and said as soon as there is room."""
         if not data:
             return
+        if self._copy is not None:
+            with contextlib.suppress(OSError):
+                os.write(self._copy, data)
         taken = 0
         if self._append_note():
             try:
@@ -208,10 +236,27 @@ class Shipper:
         return True
 
 
+def _open_copy(path: str) -> Optional[int]:
+    """For appending, by whole writes: earlier stints of the run have written there too. None when it cannot be had."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError:
+        return None
+
+
 class _Stream:
     """One spool and the segments made of it."""
 
-    def __init__(self, path: str, key: Callable[[int], str], pace_s: float, eager_bytes: int) -> None:
+    def __init__(
+        self,
+        path: str,
+        key: Callable[[int], str],
+        pace_s: float,
+        eager_bytes: int,
+        whole: Callable[[bytes], int],
+    ) -> None:
+        self._whole = whole
         self._first_s = max(FIRST_INTERVAL_S, pace_s)
         self._eager_bytes = eager_bytes
         self.spool = Spool(path)
@@ -245,11 +290,10 @@ class _Stream:
         return self.due_in_s(now, is_hurried) == 0.0
 
     def ship(self, store: Store) -> None:
-        """Put the next segment: up to the last line end if there is one."""
+        """Put the next segment: as much as is whole, if anything is."""
         data = self.spool.peek(self._size_bytes or SEGMENT_BYTES)
         if not self._size_bytes:
-            cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
-            data = data[:cut] if cut else data
+            data = data[: self._whole(data) or len(data)]
             self._size_bytes = len(data)
         store.put(self._key(self._segment), data)
         self.spool.advance(len(data))
@@ -264,13 +308,9 @@ class _Stream:
         self._retry_at = now + _RETRY_S[min(self._failures, len(_RETRY_S) - 1)]
         self._failures += 1
 
-    def end_half_line(self) -> None:
-        """The disk took a part of a line: end it, so that the next one can be read. Readers skip the broken one."""
-        if self.spool.appended_bytes:
-            try:
-                self.spool.append(b"\n")
-            except OSError:
-                pass
+
+def _whole_lines(data: bytes) -> int:
+    return max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
 
 
 def metric_line(point: Point, source: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import List, Mapping
+from typing import List, Mapping, Optional
 
 from .move.address import Address, parse
 from .move.base import FILE, FOLDER, Item, Tree
@@ -26,10 +26,11 @@ class Source:
         self._endpoint = endpoint
 
     @classmethod
-    def open(cls, text: str, accesses: Mapping[str, Access]) -> Source:
+    def open(cls, text: str, accesses: Mapping[str, Access], maps: Optional[Mapping[str, str]] = None) -> Source:
+        """`maps` are folders that play buckets: what lies in one of those comes from there."""
         address = parse(text)
         access = accesses.get(address.root)
-        return cls(address, open_tree(address, access), access.endpoint if access else "")
+        return cls(address, open_tree(address, access, maps), access.endpoint if access else "")
 
     @property
     def size_bytes(self) -> int:

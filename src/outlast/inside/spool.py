@@ -43,6 +43,24 @@ class Spool:
                 self.waiting_bytes += written
                 self.appended_bytes += written
 
+    def append_whole(self, data: bytes) -> None:
+        """Add bytes at the end, all of them or, with the `OSError`, none."""
+        fd = self._write_fd
+        if fd is None or self._sizes[-1] >= PART_BYTES:
+            fd = self._open_part()
+        start = self._sizes[-1]
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(fd, view) :]
+        except OSError:
+            os.ftruncate(fd, start)
+            os.lseek(fd, start, os.SEEK_SET)
+            raise
+        with self._lock:
+            self._sizes[-1] += len(data)
+            self.waiting_bytes += len(data)
+
     def peek(self, limit_bytes: int) -> bytes:
         """The oldest bytes, up to a limit and to the end of their part; empty when nothing waits."""
         with self._lock:

@@ -49,7 +49,8 @@ class Stint:
         self.accesses = accesses_from(os.environ)  # how the stores of inputs are reached, by `Address.root`
         values = [*place.secret_values(os.environ).values(), *_keys(self.accesses.values())]
         secrets = [value.encode("utf-8", "surrogateescape") for value in values]
-        self.shipper = Shipper(store, self.run, self.number, self.path("output.log"), secrets)
+        copy = _log_copy(spec, place)
+        self.shipper = Shipper(store, self.run, self.number, self.path("output.log"), secrets, copy)
 
     def path(self, *parts: str) -> str:
         """A path in the stint's own folder."""
@@ -68,6 +69,11 @@ class Stint:
     @property
     def output_place(self) -> Optional[str]:
         return self.spec.get("output")
+
+    def list_outputs(self, skip: str) -> List[str]:
+        """Files of the output place and of the Aim repository, except those below `skip`."""
+        found = set(list_files(self.code_dir, self.output_place, skip))
+        return sorted(found.union(list_files(self.code_dir, self.spec.get("aim"), skip)))
 
     def elapsed_s(self) -> float:
         return self._clock() - self._began
@@ -96,6 +102,7 @@ class Stint:
             elapsed_s=round(now_s, 3),
             time_left_s=self.deadline.time_left_s(now_s),
             metrics=dict(progress.metrics),
+            best=dict(progress.best),
             device=self.sample(),
             last_checkpoint=self.last_checkpoint,
             notice=self.notice,
@@ -109,6 +116,17 @@ class Stint:
 def _keys(accesses: Iterable[Access]) -> List[str]:
     """What of the accesses must never appear in the output, though the script is not given it."""
     return [secret for access in accesses for secret in access.secrets]
+
+
+def _log_copy(spec: Dict[str, Any], place: Place) -> str:
+    """Where the log appears a second time, under the name that the script's own system gives it; empty: nowhere."""
+    folder = spec.get("log_folder")
+    if not folder:
+        return ""
+    from .contracts.modelarts import first_log_name, log_name
+
+    is_first = spec.get("contract") == "modelarts-v1"
+    return os.path.join(folder, first_log_name(place.run, spec["name"]) if is_first else log_name(place.run))
 
 
 def list_files(root: str, place: Optional[str], skip: str = "") -> List[str]:

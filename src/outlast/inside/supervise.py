@@ -5,19 +5,22 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 from . import verdict
 from .checkpoints import Restored
 from .child import Child
 from .committer import CommitResult, Committer
 from .deadline import FLAG, GO, KILL, TERM, Advice
+from .delivery import Courier, outputs_of
 from .flag import StopFlag
-from .metrics import MetricReader, Point
+from .measuring import Measuring
+from .metrics import Point
+from .points import Batch
 from .pulse import Pulse
 from .sampling import Sampler
 from .seen import SeenFile, see
-from .stint import Stint, list_files
+from .stint import Stint
 from .tail import Tail
 from .until import Until
 from .watcher import Candidate, Watcher
@@ -25,8 +28,6 @@ from .watcher import Candidate, Watcher
 TURN_S = 0.05
 #: Half of what settles a save; scanning a folder of a thousand files this often stays below 2 % of one core.
 SCAN_S = 0.1
-#: Output that pauses for so long has said what it had to say for now.
-QUIET_S = 0.5
 #: How long commits may fail for want of space before the stint gives up.
 FULL_PATIENCE_S = 10.0
 
@@ -44,11 +45,9 @@ class Supervisor:
         self._flag = flag
         self._lock = threading.RLock()
         self._child: Optional[Child] = None
-        self._reader = MetricReader()
-        self._reading = threading.Lock()
-        self._reached: Tuple[Any, ...] = ()
-        self._last_read_s = 0.0
-        self._tracked: Set[str] = set()  # what the script tracks is exact; what it prints of it is rounded
+        self._measuring = Measuring(stint)
+        self._base_s = stint.elapsed_s() - time.monotonic()  # from the clock that the script reads to the stint's own
+        self.hear_out: Callable[[], None] = lambda: None  # takes what the script has tracked until now
         self.tail = Tail()
         self._until = Until.parse(stint.spec["until"]) if stint.spec.get("until") else None
         self._watcher = Watcher(stint.code_dir, stint.checkpoint_place, self._pids)
@@ -63,6 +62,9 @@ class Supervisor:
             self._must_not_commit,
             self._on_commit,
             restored.known,
+        )
+        self.courier = Courier(
+            outputs_of(stint.spec, stint.code_dir), stint.accesses, stint.spec.get("maps"), stint.say
         )
         self._tickets: Dict[int, Candidate] = {}
         self._asked = ""
@@ -82,11 +84,17 @@ class Supervisor:
     def on_hello(self, message: Dict[str, Any]) -> None:
         """A process of the script has imported outlast; what it will use of it remains to be seen."""
 
+    def on_points(self, batch: Batch) -> None:
+        self._measuring.tracked(batch.names.values())
+        self._stint.shipper.points(batch, self._base_s)
+        self._stint.progress.measured_all(batch.values())
+        self._started_speaking()
+
     def on_track(self, message: Dict[str, Any]) -> None:
         values = message.get("values", {})
-        at_s = self._stint.elapsed_s() - (time.monotonic() - message["at"])
+        at_s = message["at"] + self._base_s
         point = Point(round(at_s, 3), message.get("epoch"), message.get("step"), values)
-        self._tracked.update(values)
+        self._measuring.tracked(values)
         self._stint.shipper.metric(point, "track")
         self._stint.progress.measured({k: v for k, v in values.items() if isinstance(v, (int, float))})
         self._started_speaking()
@@ -149,6 +157,7 @@ class Supervisor:
         memory = None if stint.place.gpus or stint.place.npus else stint.place.memory_bytes
         child = Child(argv, stint.code_dir, env, self._on_output, sandboxed, stint.place.cpu_list, memory)
         self._child = child
+        self.courier.start()
         stint.deadline.script_started(stint.elapsed_s())
         sampler = Sampler(child.pids, stint.place.cpus, stint.place.memory_bytes, stint.place.gpus, stint.place.npus)
         stint.sample = sampler.sample
@@ -162,7 +171,8 @@ class Supervisor:
             child.kill()
             stint.sample = dict
         child.finish_output()
-        self._read(b"", finish=True)
+        self.hear_out()
+        self._measuring.finish()
         self._started_speaking()
         if self._is_fenced():
             raise Fenced
@@ -191,21 +201,7 @@ class Supervisor:
         self._stint.shipper.log(chunk)
         self.tail.feed(chunk)
         self._started_speaking()
-        self._read(chunk)
-
-    def _read(self, chunk: bytes, finish: bool = False) -> None:
-        """Learn from the output. An empty chunk lets the reader give out what a quiet progress bar last said."""
-        now_s = self._stint.elapsed_s()
-        self._last_read_s = now_s
-        with self._reading:
-            points = self._reader.finish(now_s) if finish else self._reader.feed(chunk, now_s)
-            reached = (self._reader.epoch, self._reader.epochs, self._reader.step, self._reader.steps)
-        if any(each is not None for each in reached) and reached != self._reached:
-            self._reached = reached
-            self._stint.progress.from_log(now_s, *reached)
-        for point in points:
-            self._stint.shipper.metric(point, "log")
-            self._stint.progress.measured({k: v for k, v in point.values.items() if k not in self._tracked})
+        self._measuring.read(chunk)
 
     def _started_speaking(self) -> None:
         if self._stint.phase == "starting":
@@ -219,8 +215,7 @@ class Supervisor:
         if self._pulse.fenced.is_set():
             raise Fenced
         self._scan(now_s)
-        if now_s - self._last_read_s > QUIET_S:
-            self._read(b"")
+        self._measuring.look()
         if self._pulse.want_stop.is_set():
             self._ask(verdict.STOP, "the user asked to stop", now_s)
         elif self.preempted.is_set():
@@ -306,6 +301,7 @@ class Supervisor:
             dict(stint.progress.metrics),
             now_s,
             stint.phases.phases().get("running", 0.0),
+            dict(stint.progress.best),
         )
         self._tickets[ticket] = candidate
         # Offered once: if the commit fails, `_on_commit` gives it back.
@@ -316,7 +312,7 @@ class Supervisor:
     def _outputs(self, skip: bool) -> List[SeenFile]:
         stint = self._stint
         place = stint.checkpoint_place if skip else ""
-        found = [see(stint.code_dir, path) for path in list_files(stint.code_dir, stint.output_place, place)]
+        found = [see(stint.code_dir, path) for path in stint.list_outputs(place)]
         return [seen for seen in found if seen is not None]
 
     def _on_commit(self, result: CommitResult) -> None:
@@ -330,6 +326,7 @@ class Supervisor:
                 stint.notice = ""
                 self._full_since_s = None
                 self._committed_after_ask = bool(self._asked)
+                self.courier.nudge()
                 stint.nudge()
                 return
             if result.kind in ("changed", "full", "place") and candidate is not None:
@@ -361,6 +358,7 @@ class Supervisor:
 
     def _must_not_commit(self) -> bool:
         """Asked right before a manifest is put. What was measured up to it goes first: a curve shall have no hole."""
+        self.hear_out()
         self._stint.shipper.flush(2.0)
         self._pulse.ask(self._stint.store)
         return self._pulse.fenced.is_set()

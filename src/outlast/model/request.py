@@ -19,12 +19,14 @@ class RunRequest:
     cwd: Path = field(default_factory=Path.cwd)
     data: tuple[str, ...] = ()  # "SRC" or "NAME=SRC"
     checkpoint: str | None = None
-    output: str | None = None
+    output: str | tuple[str, ...] | None = None  # "PATH" or "NAME=TARGET", one or several
     limit: str | None = None  # "1h"
     stints: str | None = None  # "auto" or a number
     until: str | None = None
     params: tuple[str, ...] = ()  # "lr=0.1"
+    running_parameters: str | None = None  # the same as forms take them: "lr=0.1;batch=4"
     requirements: str | None = None
+    environment: str | None = None  # a named one; see `outlast environments`
     python: str | None = None
     env: tuple[str, ...] = ()  # "NAME=value", or "NAME" to take the value from here
     secrets: tuple[str, ...] = ()  # names
@@ -42,4 +44,10 @@ class RunRequest:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     allow_secret_files: bool | None = None
+    contract: str | None = None  # plain, modelarts, modelarts-v1, xihe
+    drop_unknown: bool | None = None  # leave out options of the contract that the script would refuse
+    ma_log: bool | None = None  # the log also in MA_LOG beside the script
+    trial: Path | None = None  # named outputs go below this folder instead of to their targets
     user: str | None = None  # whom an OpenPAI job is told that it belongs to
+    of: str | None = None  # the run whose results are evaluated
+    aim: bool | None = None  # keep an Aim repository with the run

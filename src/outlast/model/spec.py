@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from typing import Any, Literal
 
 from outlast.model.quantities import parse_duration, parse_size
+from outlast.model.shape import plain, read
 
 NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.IGNORECASE)
+
+#: What a script can be promised; `openpai` is the one of job files.
+Contract = Literal["plain", "modelarts", "modelarts-v1", "xihe", "openpai"]
 
 #: Where `outlast.save` puts its files when the user names no checkpoint place.
 DEFAULT_CHECKPOINT = ".outlast/checkpoint"
 
 
-def _inside_path(value: str) -> str:
+def inside_path(value: str) -> str:
     """A relative path that stays inside the work folder, normalised, without a trailing slash."""
     path = PurePosixPath(value)
     if not value or path.is_absolute() or ".." in path.parts:
@@ -26,41 +30,68 @@ def _inside_path(value: str) -> str:
     return str(path)
 
 
-def _name(value: str) -> str:
+def _check_name(value: str) -> None:
     if not NAME_PATTERN.fullmatch(value):
         raise ValueError(f"{value!r} is not a name; use letters, digits, '.', '_' and '-', at most 63, e.g. 'mnist-a1'")
-    return value
 
 
-InsidePath = Annotated[str, AfterValidator(_inside_path)]
-Name = Annotated[str, AfterValidator(_name)]
+def _check_at_least(least: float, **values: float | None) -> None:
+    for name, value in values.items():
+        if value is not None and value < least:
+            raise ValueError(f"{name} is {value}; it must be {least} or more")
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Input(_Model):
+@dataclass(frozen=True, kw_only=True)
+class Input:
     """Data that the script finds at a path of its work folder."""
 
-    name: Name
-    source: str = Field(description="address of the data: file:///abs/path, s3://, obs:// or hdfs://")
-    path: str = Field(
-        description="where the script looks: relative to its folder (`mnist`, `../data`), or an absolute path"
-    )
-    writable: bool = Field(default=False, description="give every stint its own copy instead of a read-only view")
+    name: str
+    source: str  # address of the data: file:///abs/path, s3://, obs:// or hdfs://
+    path: str  # where the script looks: relative to its folder (`mnist`, `../data`), or an absolute path
+    writable: bool = False  # every stint gets its own copy instead of a read-only view
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
 
 
-class Resources(_Model):
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """A folder that the script writes, and where its content shall be brought."""
+
+    name: str
+    path: str  # where the script writes it, relative to the code folder
+    target: str  # where it is brought: file:///abs/path, s3://, obs:// or hdfs://
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        object.__setattr__(self, "path", inside_path(self.path))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resources:
     """What one stint needs of its machine."""
 
-    cpus: int = Field(default=1, ge=1, description="processor cores")
-    memory_bytes: int | None = Field(default=None, ge=1, description="memory; none means no limit")
-    gpus: int = Field(default=0, ge=0, description="NVIDIA cards")
-    npus: int = Field(default=0, ge=0, description="Ascend cards")
+    cpus: int = 1
+    memory_bytes: int | None = None  # none: no limit
+    gpus: int = 0  # NVIDIA cards
+    npus: int = 0  # Ascend cards
+
+    def __post_init__(self) -> None:
+        _check_at_least(1, cpus=self.cpus, memory_bytes=self.memory_bytes)
+        _check_at_least(0, gpus=self.gpus, npus=self.npus)
 
 
-class CodePack(_Model):
+@dataclass(frozen=True, kw_only=True)
+class PinnedEnvironment:
+    """A named environment as it was when the run was asked for: packages, or an image."""
+
+    name: str
+    requirements: tuple[str, ...] = ()  # lines of a requirements file
+    image: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodePack:
     """The packed code folder: a reproducible tar in the blob store."""
 
     sha256: str
@@ -68,43 +99,71 @@ class CodePack(_Model):
     files: int
 
 
-class RunSpec(_Model):
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
     """Everything that decides what a run does. Written once as `spec.json`; holds no secret values."""
 
     format: Literal[1] = 1
     id: str
-    name: Name
+    name: str
     user: str
     created_at: str
-    script: str = Field(description="the script, relative to the code folder")
+    script: str  # relative to the code folder
     args: tuple[str, ...] = ()
-    params: dict[str, str] = Field(default_factory=dict, description="passed to the script as --name=value")
+    params: dict[str, str] = field(default_factory=dict)  # passed to the script as --name=value
     code: CodePack
-    code_folder: str = Field(default="", description="where the code was packed from, for messages only")
-    python: str = Field(description="interpreter of the script: an absolute path, or a name looked up on PATH")
-    requirements: str | None = Field(default=None, description="requirements file, relative to the code folder")
-    env: dict[str, str] = Field(default_factory=dict)
-    secrets: tuple[str, ...] = Field(default=(), description="names only; the values stay in the home folder's secrets")
+    code_folder: str = ""  # where the code was packed from, for messages only
+    python: str  # interpreter of the script: an absolute path, or a name looked up on PATH
+    requirements: str | None = None  # requirements file, relative to the code folder
+    environment: PinnedEnvironment | None = None  # what the requirements are added to
+    env: dict[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()  # names only; the values stay in the home folder's secrets
     inputs: tuple[Input, ...] = ()
-    checkpoint: InsidePath = DEFAULT_CHECKPOINT
-    output: InsidePath | None = None
-    limit_s: float | None = Field(default=None, gt=0, description="time limit of one stint")
-    max_stints: int | None = Field(default=None, ge=1, description="none: as many as it takes")
+    checkpoint: str = DEFAULT_CHECKPOINT
+    output: str | None = None
+    outputs: tuple[Output, ...] = ()  # outputs that are brought to an address
+    limit_s: float | None = None  # time limit of one stint
+    max_stints: int | None = None  # none: as many as it takes
     until: str | None = None
-    grace_s: float = Field(default=10.0, ge=0)
-    script_retries: int = Field(
-        default=1, ge=0, description="how often a failing script is started again after progress"
-    )
+    metric_patterns: tuple[str, ...] = ()  # the user's own patterns for lines with metrics
+    grace_s: float = 10.0
+    script_retries: int = 1  # how often a failing script is started again after progress
     resources: Resources = Resources()
     platforms: tuple[str, ...] = ("local",)
     network: bool = True
     sandbox: Literal["auto", "on", "off"] = "auto"
-    contract: Literal["plain", "openpai"] = "plain"
-    job: dict[str, Any] | None = Field(default=None, description="the OpenPAI job that this run carries out")
-    store: str = Field(description="address of the store that holds the run folder")
+    contract: Contract = "plain"
+    maps: dict[str, str] = field(default_factory=dict)  # buckets and name nodes that folders play
+    drop_args: tuple[str, ...] = ()  # options of the contract that the script does not know
+    log_folder: str | None = None  # folder of this machine in which the log appears too
+    job: dict[str, Any] | None = None  # the OpenPAI job that this run carries out
+    sweep: str | None = None  # the sweep that this run is a member of
+    of: str | None = None  # the run whose results this one evaluates
+    aim: str | None = None  # folder of an Aim repository that is kept with the run
+    store: str  # address of the store that holds the run folder
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        for place in ("checkpoint", "output", "aim"):
+            if getattr(self, place) is not None:
+                object.__setattr__(self, place, inside_path(getattr(self, place)))
+        if self.limit_s is not None and not self.limit_s > 0:
+            raise ValueError(f"limit_s is {self.limit_s}; it must be more than 0")
+        _check_at_least(1, max_stints=self.max_stints)
+        _check_at_least(0, grace_s=self.grace_s, script_retries=self.script_retries)
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> RunSpec:
+        """The spec that a decoded `spec.json` holds. `ValueError` names the field that is wrong."""
+        return read(cls, body)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `spec.json` holds."""
+        body: dict[str, Any] = plain(self)
+        return body
 
 
 __all__ = [
-    "DEFAULT_CHECKPOINT", "CodePack", "Input", "InsidePath", "Name", "Resources", "RunSpec",
-    "parse_duration", "parse_size",
+    "DEFAULT_CHECKPOINT", "NAME_PATTERN", "CodePack", "Contract", "Input", "Output", "PinnedEnvironment", "Resources",
+    "RunSpec", "inside_path", "parse_duration", "parse_size",
 ]  # fmt: skip

@@ -74,13 +74,17 @@ class RunView:
     rate: float | None = None
     rate_of: str = ""
     eta_s: float | None = None
-    metrics: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)  # last value of each
+    best: dict[str, float] = field(default_factory=dict)  # of those that can get better
+    params: dict[str, str] = field(default_factory=dict)
     last_checkpoint: str | None = None
     useful_fraction: float | None = None
     updated_at: str = ""
     store: str = ""
     device: dict[str, Any] = field(default_factory=dict)
     notice: str = ""
+    sweep: str = ""  # the sweep that it is a member of
+    of: str = ""  # the run whose results it evaluates
     stint_list: tuple[StintView, ...] = ()
     checkpoints: tuple[CheckpointView, ...] = ()
     ledger: dict[str, float] = field(default_factory=dict)

@@ -14,18 +14,17 @@ KeyOf = Callable[[str, int, int], str]
 
 def read_segments(store: Store, prefix: str) -> Iterator[bytes]:
     """Every segment below a prefix, by number. One that is removed meanwhile is left out."""
-    for _, key in sorted(_numbered(store, prefix)):
+    for _, key in numbered_segments(store, prefix):
         try:
             yield store.get(key)
         except NotFound:
             continue
 
 
-def _numbered(store: Store, prefix: str) -> Iterator[tuple[int, str]]:
-    for entry in store.list(prefix):
-        name = entry.key[len(prefix) :]
-        if name.isdigit():
-            yield int(name), entry.key
+def numbered_segments(store: Store, prefix: str) -> list[tuple[int, str]]:
+    """The number and the key of every segment below a prefix, in order."""
+    keys = [entry.key for entry in store.list(prefix)]
+    return sorted((int(key[len(prefix) :]), key) for key in keys if key[len(prefix) :].isdigit())
 
 
 class SegmentTail:

@@ -5,23 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from outlast.inside import layout
+from outlast.inside.better import direction as direction  # noqa: PLC0414 - read from here by everybody outside
+from outlast.inside.points import Block, items
+from outlast.inside.precedence import Precedence
 from outlast.store.base import Store
 from outlast.track.history import Kept, read_manifests, read_orders, trace_history
 from outlast.track.segments import SegmentTail, read_segments
-
-_TOKENS = re.compile(r"[^a-z0-9]+")
-_LOW_IS_GOOD = re.compile(r"(?:\w*loss|err|error|rmse|mse|mae|ppl|perplexity|wer|cer|fid|nll|l[12]|kl)\d*")
-_HIGH_IS_GOOD = re.compile(
-    r"(?:\w*acc(?:uracy)?|auc|f1|map|m?iou|dice|bleu|rouge[l\d]*|psnr|ssim|score|rewards?|precision|recall|top|ndcg"
-    r"|r2|mcc|kappa)\d*"
-)
-_TIME = re.compile(r"(?:^|_)time(?:_s)?$|_s$|/sec$|loss_scale$")
 
 
 @dataclass(frozen=True)
@@ -33,7 +27,7 @@ class MetricPoint:
     epoch: float | None
     step: int | None
     values: Mapping[str, float]
-    source: str = "log"  # "log" or "track"
+    source: str = "log"  # "log", "events" or "track"
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -81,28 +75,26 @@ class Series:
 def read_points(store: Store, run: str, stint: int) -> list[MetricPoint]:
     """Everything one stint recorded, in order. Lines that cannot be read are left out."""
     segments = read_segments(store, layout.metrics_prefix(run, stint))
-    return prefer_tracked([point for data in segments for point in _parse(stint, data)])
+    return prefer_tracked(_joined(point for data in segments for point in _parse(stint, data)))
 
 
-def prefer_tracked(points: Sequence[MetricPoint], tracked: Iterable[str] = ()) -> list[MetricPoint]:
-    """Points without the values read from the log whose names the script also tracks, here or as given.
+def prefer_tracked(points: Sequence[MetricPoint], known: Precedence | None = None) -> list[MetricPoint]:
+    """Points without the values that a better source gives as well: tracked ones before event files before the log.
 
-    What a script prints is a rounded copy of what it tracks; both together would give every place two values.
+    What a script prints is a rounded copy of what it tracks; both together would give every place two values. `known`
+    is what was seen before these points; it learns from them.
     """
-    names = {*tracked, *tracked_names(points)}
+    known = Precedence() if known is None else known
+    for point in points:
+        known.add(point.source, point.values)
     found = []
     for point in points:
-        if point.source != "track" and not names.isdisjoint(point.values):
-            values = {name: value for name, value in point.values.items() if name not in names}
-            if not values and not point.texts:
-                continue
-            point = dataclasses.replace(point, values=values)  # noqa: PLW2901
-        found.append(point)
+        values = {name: value for name, value in point.values.items() if known.is_needed(point.source, name)}
+        if len(values) == len(point.values):
+            found.append(point)
+        elif values or point.texts:
+            found.append(dataclasses.replace(point, values=values))
     return found
-
-
-def tracked_names(points: Iterable[MetricPoint]) -> set[str]:
-    return {name for point in points if point.source == "track" for name in point.values}
 
 
 def read_series(store: Store, run: str) -> dict[str, Series]:
@@ -161,13 +153,12 @@ class SeriesTail:
 
     def __init__(self, store: Store, run: str) -> None:
         self._tail = SegmentTail(store, run, layout.metrics_key)
-        self._tracked: set[str] = set()
+        self._known = Precedence()
 
     def poll(self) -> list[MetricPoint]:
         """What was recorded since the last call."""
         points = [point for stint, data in self._tail.poll() for point in _parse(stint, data)]
-        self._tracked |= tracked_names(points)
-        return prefer_tracked(points, self._tracked)
+        return prefer_tracked(points, self._known)
 
 
 def final_metrics(series: Mapping[str, Series]) -> dict[str, float]:
@@ -187,24 +178,52 @@ def best_metrics(series: Mapping[str, Series]) -> dict[str, tuple[float, float |
     return best
 
 
-def direction(name: str) -> int:
-    """+1 when more of this metric is better, -1 when less is, 0 when it is not that kind (a learning rate, a time)."""
-    if _TIME.search(name.lower()):
-        return 0
-    tokens = _TOKENS.split(name.lower())
-    if any(_LOW_IS_GOOD.fullmatch(token) for token in tokens):
-        return -1
-    return 1 if any(_HIGH_IS_GOOD.fullmatch(token) for token in tokens) else 0
+def parse_points(stint: int, data: bytes) -> list[MetricPoint]:
+    """What one segment of metrics says, in order."""
+    return list(_parse(stint, data))
 
 
 def _parse(stint: int, data: bytes) -> Iterable[MetricPoint]:
-    for line in data.split(b"\n"):
-        point = _parse_line(stint, line) if line.strip() else None
-        if point is not None:
+    for item in items(data):
+        if isinstance(item, Block):
+            yield from _points_of(stint, item)
+        elif (point := parse_line(stint, item)) is not None:
             yield point
 
 
-def _parse_line(stint: int, line: bytes) -> MetricPoint | None:
+def _joined(points: Iterable[MetricPoint]) -> list[MetricPoint]:
+    """A call whose values the runner took in two goes is one point again."""
+    found: list[MetricPoint] = []
+    for point in points:
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and last.source == point.source == "track"
+            and (last.at_s, last.epoch, last.step) == (point.at_s, point.epoch, point.step)
+            and last.values.keys().isdisjoint(point.values)
+        ):
+            found[-1] = dataclasses.replace(last, values={**last.values, **point.values})
+        else:
+            found.append(point)
+    return found
+
+
+def _points_of(stint: int, block: Block) -> Iterable[MetricPoint]:
+    """What was tracked in one call has one time and one place, and is one point."""
+    place: tuple[float, float | None, int | None] = (0.0, None, None)
+    values: dict[str, float] = {}
+    for at, epoch, step, name, value in block.batch().rows():
+        if values and ((at, epoch, step) != place or name in values):
+            yield MetricPoint(stint, place[0] + block.base_s, place[1], place[2], values, block.source)
+            values = {}
+        place = (at, epoch, step)
+        values[name] = value
+    if values:
+        yield MetricPoint(stint, place[0] + block.base_s, place[1], place[2], values, block.source)
+
+
+def parse_line(stint: int, line: bytes) -> MetricPoint | None:
+    """One JSON line of a segment; None when it is none."""
     try:
         body: Any = json.loads(line)
         said = {str(name): value for name, value in body["values"].items() if not isinstance(value, bool)}

@@ -82,6 +82,14 @@ def test_values_of_variables_stand_in_no_command_line():
     assert command[-2:] == ["init", "true"]
 
 
+def test_host_names_lead_to_this_machine_in_a_container():
+    command = container_command(
+        "docker", "img", "n", ["true"], folder="/w", mounts=Mounts(), names=(), shm_mb=0, hosts=["a", "name.node"]
+    )
+    at = command.index("--add-host")
+    assert command[at : at + 4] == ["--add-host", "a:127.0.0.1", "--add-host", "name.node:127.0.0.1"]
+
+
 def test_an_engine_that_does_not_work_has_no_image():
     assert not has_image("/bin/false", "img")
     assert not has_image("/no/such/engine", "img")

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from outlast.inside.contracts.base import NAMES, Facts, render
-from outlast.inside.contracts.modelarts import as_url, job_id, log_name, pairs_of
+from outlast.inside.contracts.modelarts import as_url, first_log_name, job_id, log_name, own_bucket, pairs_of
 from outlast.inside.errors import RequestError
+from outlast.inside.move.address import parse
 
 FACTS = Facts("1115-quiet-otter", 2, "/s/tree/code", "/s", "/bundle.zip", "/usr/bin/python3", sandboxed=True)
 SPEC = {
@@ -96,6 +97,31 @@ def test_the_variables_of_the_first_generation():
     assert "MA_INPUTS" not in env
 
 
+def test_uploads_are_noted_where_nothing_else_is_saved():
+    place = "/s/tree/code/.outlast/checkpoint/uploads.json"
+    assert rendered("modelarts-v1", checkpoint=".outlast/checkpoint").env["OUTLAST_UPLOADS"] == place
+    assert "OUTLAST_UPLOADS" not in rendered("modelarts-v1", checkpoint="ckpt").env
+    assert "OUTLAST_UPLOADS" not in rendered("modelarts", checkpoint=".outlast/checkpoint").env
+
+
+def test_the_first_generation_has_no_folder_for_its_outputs():
+    assert rendered("modelarts-v1").folders == ["/s/cache", "/s/log"]
+    assert "/s/tree/code/.outlast/outputs/train_url_0" in rendered("modelarts").folders
+
+
+def test_a_folder_in_the_place_of_an_address_gets_a_bucket_of_its_own():
+    assert own_bucket("data_url") == "obs://outlast-data-url"
+    assert own_bucket("data_url", {"obs://outlast-data-url"}) == "obs://outlast-data-url0"
+    longest = own_bucket("Ä_" + "x" * 80)
+    assert len(longest.partition("://")[2]) <= 63 and longest == longest.lower().rstrip("-")
+    assert parse(longest).authority
+
+
+def test_logs_are_named_as_the_platform_names_them():
+    short = "job" + job_id("1115-quiet-otter").replace("-", "")[:8]
+    assert first_log_name("1115-quiet-otter", "mnist") == f"{short}-job-mnist-0.log"
+
+
 def test_cache_is_a_private_folder_of_the_stint():
     sandboxed = rendered("modelarts")
     assert sandboxed.binds == [("/s/cache", "/cache")]
@@ -137,6 +163,9 @@ def test_xihe_names_everything_by_its_key_and_has_no_network():
         "--batchsize=4", "--learning_rate=0.01", "--output_path=/s/tree/code/.outlast/outputs/output_path_0",
     ]  # fmt: skip
     assert result.network is False
+    assert result.binds == [("/s/cache", "/cache")] and {"/s/cache", "/s/log"} <= set(result.folders)
+    assert result.env["CACHE_HOME"] == "/cache"
+    assert rendered("xihe", FACTS._replace(npus=("0",)), **spec).env["RANK_SIZE"] == "1"
 
 
 def test_options_that_the_user_drops_are_dropped_and_no_others():

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import re
 import uuid
-from typing import Dict, List, Mapping, Tuple
+from typing import Collection, Dict, List, Mapping, Tuple
 
 from .base import Facts, Rendered, Spec, kept, options, start_of
 from .ranktable import rank_table
@@ -18,6 +19,12 @@ from .ranktable import rank_table
 CACHE = "/cache"
 #: Below the code folder, so that what lies there is committed with the checkpoints.
 OUTPUTS = ".outlast/outputs"
+#: Where `outlast.save` puts its files, and where uploads of the first generation are noted.
+CHECKPOINT = ".outlast/checkpoint"
+#: Names the file in which `moxing` notes uploads; without it they are not noted.
+UPLOADS = "OUTLAST_UPLOADS"
+#: How the buckets begin that exist only because an input or output was given as a folder.
+OWN_BUCKET = "outlast-"
 _SPACE = uuid.UUID("5a3a7a1e-0c5e-4a3b-9a52-6f75746c6173")
 
 
@@ -41,6 +48,24 @@ def log_name(run: str) -> str:
     return "modelarts-job-%s-worker-0.log" % job_id(run)
 
 
+def first_log_name(run: str, name: str) -> str:
+    """The same in the first generation, which names it after the job."""
+    return "%s-job-%s-0.log" % (_short(job_id(run)), name)
+
+
+def own_bucket(name: str, taken: Collection[str] = ()) -> str:
+    """The bucket that a folder plays when it is given for an input or output that must be an address."""
+    bucket = "obs://" + (OWN_BUCKET + re.sub("[^a-z0-9]+", "-", name.lower()).strip("-"))[:60].rstrip("-")
+    while bucket in taken:
+        bucket += "0"
+    return bucket
+
+
+def is_own_bucket(address: str) -> bool:
+    """Whether an address, or a bucket, exists only because a file or folder was given in its place."""
+    return address.startswith("obs://" + OWN_BUCKET)
+
+
 def render(spec: Spec, facts: Facts) -> Rendered:
     first = spec.get("contract") == "modelarts-v1"
     passed = first_generation(spec) if first else second_generation(spec, facts)
@@ -51,7 +76,8 @@ def render(spec: Spec, facts: Facts) -> Rendered:
     cache = os.path.join(facts.work, "cache")
     log = os.path.join(facts.work, "log")
     env = variables(spec, facts, cache, log)
-    folders = [cache, log, *(os.path.join(facts.code_dir, each["path"]) for each in spec.get("outputs", ()))]
+    outputs = () if first else spec.get("outputs", ())
+    folders = [cache, log, *(os.path.join(facts.code_dir, each["path"]) for each in outputs)]
     files, more = rank_table(facts, job_id(facts.run))
     env.update(more)
     notices: List[str] = []
@@ -86,6 +112,7 @@ def as_url(address: str) -> str:
     scheme, _, rest = address.partition("://")
     if scheme not in ("obs", "s3"):
         return address
+    rest = rest.rpartition("@")[2] if "@" in rest.partition("/")[0] else rest  # a profile is ours, not the platform's
     return "s3://" + rest + ("" if rest.endswith("/") or "." in posixpath.basename(rest) else "/")
 
 
@@ -116,6 +143,8 @@ def variables(spec: Spec, facts: Facts, cache: str, log: str) -> Dict[str, str]:
     }
     if spec.get("contract") == "modelarts-v1":
         env.update(_of_first_generation(spec, job))
+        if spec.get("checkpoint") == CHECKPOINT:
+            env[UPLOADS] = os.path.join(facts.code_dir, CHECKPOINT, "uploads.json")
     else:
         env.update(_channels(spec, facts))
     return env
@@ -123,7 +152,7 @@ def variables(spec: Spec, facts: Facts, cache: str, log: str) -> Dict[str, str]:
 
 def _of_first_generation(spec: Spec, job: str) -> Dict[str, str]:
     named = first_generation(spec)
-    short = "job" + job.replace("-", "")[:8]
+    short = _short(job)
     return {
         "DLS_TASK_INDEX": "0",
         "DLS_TASK_NUMBER": "1",
@@ -135,6 +164,10 @@ def _of_first_generation(spec: Spec, job: str) -> Dict[str, str]:
         "BATCH_TASK_CURRENT_INSTANCE": "%s-0" % short,
         "BATCH_%s.0_HOSTS" % short: "127.0.0.1",
     }
+
+
+def _short(job: str) -> str:
+    return "job" + job.replace("-", "")[:8]
 
 
 def _channels(spec: Spec, facts: Facts) -> Dict[str, str]:

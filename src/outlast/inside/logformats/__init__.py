@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Callable, NamedTuple, Optional, Tuple
 
 from .bars import read_keras, read_paddle, read_tqdm
-from .frameworks import read_boosting, read_estimator, read_mindvision, read_table
+from .frameworks import read_boosting, read_estimator, read_mindvision
 from .plain import read_plain
 from .reading import Context, Reading
+from .tables import read_cells, read_table
 from .text import clean
 
 
@@ -22,15 +23,23 @@ class Format(NamedTuple):
 
 
 FORMATS: Tuple[Format, ...] = (
-    Format("table", ("GPU_mem", "Class", "all", "/"), read_table),
+    Format("table", ("GPU_mem", "gpu_mem", "Class", "classes", "all", "/", "train_loss", ":"), read_table),
+    Format("cells", ("│", "| ", "   "), read_cells),
     Format("tqdm", ("%|",), read_tqdm),
     Format("keras", ("Epoch", "/step", " - "), read_keras),
     Format("paddle", ("/step", "Eval "), read_paddle),
     Format("mindvision", ("Epoch:[",), read_mindvision),
     Format("estimator", ("global step", "global_step"), read_estimator),
-    Format("boosting", ("]",), read_boosting),
+    Format("boosting", ("]", "learn: "), read_boosting),
     Format("plain", (), read_plain),
 )
+
+
+def read_alone(line: bytes) -> Optional[Reading]:
+    """What a line says by itself; None also when it only announces what the next lines mean."""
+    context = Context()
+    reading = read_line(line, context)
+    return reading if context.is_neutral else None
 
 
 def read_line(line: bytes, context: Context) -> Optional[Reading]:
@@ -41,6 +50,7 @@ def read_line(line: bytes, context: Context) -> Optional[Reading]:
             continue
         reading = read(text, context)
         if reading is not None:
+            context.has_begun = context.has_begun or reading.epoch is not None or reading.step is not None
             return None if reading.is_empty else reading
     return None
 
@@ -52,4 +62,4 @@ def _has_any(text: str, hints: Tuple[str, ...]) -> bool:
     return False
 
 
-__all__ = ["FORMATS", "Context", "Format", "Reading", "read_line"]
+__all__ = ["FORMATS", "Context", "Format", "Reading", "read_alone", "read_line"]

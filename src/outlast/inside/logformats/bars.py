@@ -35,13 +35,13 @@ def read_tqdm(text: str, context: Context) -> Optional[Reading]:
     reading.values = read_values(desc, any_name=is_epoch, scope=scope)
     reading.values.update(read_values(postfix, any_name=True, scope=scope))
     if not reading.values and not is_epoch:
-        return None
+        return Reading()
     if scope:
         reading.step = reading.steps = None
     else:
         reading.step, reading.steps = int(match.group("n")), int(match.group("total"))
     if is_epoch and "v_num=" in postfix:  # Lightning counts epochs from zero
-        reading.epoch = (reading.epoch or 0) + 1
+        reading.epoch = (reading.epoch or 0.0) + 1
     return reading
 
 
@@ -49,13 +49,17 @@ def read_keras(text: str, context: Context) -> Optional[Reading]:
     """`1875/1875 ━━━━ 3s 1ms/step - accuracy: 0.91 - loss: 0.30`, and the `Epoch 1/5` above it."""
     match = _KERAS_HEADER.match(text)
     if match is not None:
-        context.scope = ""
+        context.scope, context.bar_steps = "", 0
         return Reading(epoch=float(match.group("epoch")), epochs=float(match.group("epochs")))
     match = _KERAS.match(text)
     if match is None:
         return None
+    step, steps = int(match.group("step")), int(match.group("steps"))
+    context.bar_steps = context.bar_steps or steps
+    if steps != context.bar_steps:  # no header and another length: `model.evaluate` after the training
+        return Reading(values=read_values(match.group("values"), any_name=True, scope="eval"))
     values = read_values(match.group("values"), any_name=True)
-    return Reading(step=int(match.group("step")), steps=int(match.group("steps")), values=values) if values else None
+    return Reading(step=step, steps=steps, values=values) if values else None
 
 
 def read_paddle(text: str, context: Context) -> Optional[Reading]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Dict, Optional
 
 from .names import Name, read_name, scoped
-from .progress import is_config, read_progress, read_scope
+from .progress import is_config, read_progress, read_scope, sections
 from .reading import Context, Reading
 from .text import Pair, pairs
 
@@ -15,15 +15,24 @@ def read_plain(text: str, context: Context) -> Optional[Reading]:
     lower = text.lower()
     reading = read_progress(lower)
     scope = read_scope(lower) or context.scope
-    reading.values = read_values(text, any_name=reading.epoch is not None or reading.step is not None, scope=scope)
+    any_name = reading.epoch is not None or reading.step is not None
+    parts = sections(text) if not scope and "train" in lower else ()
+    for part, part_scope in parts or ((text, scope),):
+        reading.values.update(read_values(part, any_name=any_name, scope=part_scope))
     if is_config(lower) and not any(is_loss_or_accuracy(name) for name in reading.values):
         return Reading(epochs=reading.epochs) if reading.epochs is not None else None
+    if not context.has_begun and reading.epoch is None and reading.step is None and _is_only_rates(reading.values):
+        return None  # a configuration that is printed line by line
     if scope:
         reading.step = reading.steps = None  # counts the evaluation's batches, not the training's
     if reading.epoch is not None and "v_num" in lower:  # Lightning counts epochs from zero
         reading.epoch += 1
         reading.epochs = None if reading.epochs is None else reading.epochs + 1
     return None if reading.is_empty else reading
+
+
+def _is_only_rates(values: Dict[str, float]) -> bool:
+    return bool(values) and all(read_name(name).is_rate for name in values)
 
 
 def is_loss_or_accuracy(name: str) -> bool:

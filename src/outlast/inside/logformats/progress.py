@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Optional
+from typing import List, Optional, Tuple
 
 from .reading import Reading
 
@@ -20,8 +20,14 @@ _STEP = re.compile(
     r"(?<![a-z_/])(?:global[_ ])?(?:(?P<word>step|iter(?:ation)?)(?P<plural>s?)|batch)(?:\(\w+\))?%s"
     r"(?P<step>\d{1,3}(?:,\d{3})+|\d+)(?:\s*(?:/|of)\s*(?P<steps>\d+))?%s" % (_SEP, _NOT_AFTER)
 )
-#: `Epoch: [0][ 10/5005]`, `Epoch(train) [1][ 50/100]`, `Train Epoch: 1 [640/60000 (1%)]`
-_BRACKETED_STEP = re.compile(r"epoch[^\d]{0,12}\d+\]?\s?\[\s*(?P<step>\d+)\s*/\s*(?P<steps>\d+)\s*(?:\]|\(\d)")
+#: `Epoch: [0][ 10/5005]`, `Epoch(train) [1][ 50/100]`, `Train Epoch: 1 [640/60000 (1%)]`, `Train: 0 [ 50/1251 (  4%)]`
+_BRACKETED_STEP = re.compile(
+    r"(?:epoch[^\d]{0,12}|^train: )\d+\]?\s{0,2}\[\s*(?P<step>\d+)\s*/\s*(?P<steps>\d+)\s*(?:\]|\(\s*\d)"
+)
+#: fairseq: `epoch 001:    100 / 1102 loss=12.3`
+_COUNTED_STEP = re.compile(r"epoch \d+:\s+(?P<step>\d+) / (?P<steps>\d+) ")
+#: timm: `Train: 0 [  50/1251 (  4%)]`
+_TRAIN_EPOCH = re.compile(r"^train: (?P<epoch>\d+) \[\s*\d+/\d+ \(\s*\d+%\)\]")
 _TOTAL_EPOCHS = re.compile(
     r"(?:(?<![a-z])(?:num|max|total|n)[_ ](?:train[_ ])?epochs?|(?<![a-z_])epochs)['\"]?(?:\s*[:=]\s*|\s+)['\"]?"
     r"(?P<epochs>\d+)%s(?!\s*/)" % _NOT_AFTER
@@ -31,12 +37,20 @@ _CONFIG = re.compile(
     r"(?<![a-z_])(?:batch_size|num_workers|seed|weight_decay|momentum|log_interval|no_cuda|num_train_epochs|num_epochs"
     r"|max_epochs|optimizer|warmup_steps|n_layers?|hidden_size)['\"]?\s*[:=]"
 )
+#: Two or more on one line: `train: loss=0.31 | val: loss=0.29`
+_SECTION = re.compile(
+    r"(?<![\w/])(?P<scope>train|val|test|eval)(?:ing|id|idation|uation)?\]?\s*[:|>\-]+\s+(?=[a-z])", re.IGNORECASE
+)
 _MODE = re.compile(r"(?<![a-z])(?:epoch|iter)\((?P<mode>val|test)\)")
 _SCOPE = re.compile(
     r"^[\s|=*\-#>\[]*(?P<scope>val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation|uating)?)\]?"
-    r"(?:[ _](?:set|results?|metrics?|dataloader))?\s*(?:[:\-|]|epoch)"
+    r"(?:[ _](?:set|results?|metrics?|dataloader))?\s*(?:[:\-|]|epoch|(?<=\s)(?=loss|acc))"
 )
-_SCOPES = {"v": "val", "t": "test", "e": "eval"}
+#: `[Eval][Epoch 1][Avg]loss: 2.3`, `[EVAL] #Images: 100`, `| valid | epoch 001 |`
+_MARKED_SCOPE = re.compile(r"\[(?P<scope>val(?:id(?:ation)?)?|test|eval)\]|\| (?P<column>valid|test) \|")
+#: PaddleOCR: `cur metric, acc: 0.5`, `best metric, acc: 0.6`
+_METRIC_SCOPE = re.compile(r"(?<![a-z])(?P<scope>cur|best) metric, ")
+_SCOPES = {"v": "val", "t": "test", "e": "eval", "c": "eval", "b": "best"}
 
 #: An epoch beyond this is a Unix time.
 _MAX_EPOCH = 1e6
@@ -45,9 +59,9 @@ _MAX_EPOCH = 1e6
 def read_progress(lower: str) -> Reading:
     """Epoch and step of a line in lower case; empty fields where it names none."""
     reading = Reading()
-    match = _EPOCH.search(lower) if "epoch" in lower else _CHINESE_EPOCH.search(lower)
+    match = _EPOCH.search(lower) if "epoch" in lower else _CHINESE_EPOCH.search(lower) or _TRAIN_EPOCH.match(lower)
     if match is not None and float(match.group("epoch")) < _MAX_EPOCH:
-        total = match.group("epochs")
+        total = match.groupdict().get("epochs")
         if total is not None:
             reading.epochs = float(total)
         if total is not None or not match.groupdict().get("plural"):
@@ -66,7 +80,7 @@ def _total_epochs(lower: str) -> Optional[float]:
 
 
 def _read_step(lower: str, reading: Reading) -> None:
-    match = _BRACKETED_STEP.search(lower) or _STEP.search(lower)
+    match = _BRACKETED_STEP.search(lower) or _COUNTED_STEP.search(lower) or _STEP.search(lower)
     if match is None:
         return
     groups = match.groupdict()
@@ -87,5 +101,16 @@ def read_scope(lower: str) -> str:
     match = _MODE.search(lower)
     if match is not None:
         return match.group("mode")
-    match = _SCOPE.match(lower)
+    match = _SCOPE.match(lower) or _MARKED_SCOPE.search(lower) or _METRIC_SCOPE.search(lower)
+    if match is not None and match.groupdict().get("column"):
+        return _SCOPES[match.group("column")[0]]
     return "" if match is None else _SCOPES[match.group("scope")[0]]
+
+
+def sections(text: str) -> List[Tuple[str, str]]:
+    """The parts of a line that reports on several data sets at once, each with its scope; empty for other lines."""
+    found = list(_SECTION.finditer(text))
+    if len(found) < 2:
+        return []
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    return [(text[match.end() : end], match.group("scope").lower()) for match, end in zip(found, ends)]

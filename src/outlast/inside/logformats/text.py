@@ -7,8 +7,11 @@ from typing import Iterator, NamedTuple, Optional
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-#: `callback.py:363]` of a logger's prefix looks like a pair and is none.
-_SOURCE_LINE = re.compile(r"\S*\.(?:py|cc|cpp|cu|c|h|hpp|go|rs|js|ipynb):\d+(?::\d+)?")
+#: `callback.py:363]` of a logger's prefix looks like a pair and is none; nor is `train:fit:42 -`. Both start where a
+#: word does: tried at every byte they would take quadratic time.
+_SOURCE_LINE = re.compile(
+    r"(?<!\S)\S*\.(?:py|cc|cpp|cu|c|h|hpp|go|rs|js|ipynb):\d+(?::\d+)?|\b[\w.]+:[\w<>]+:\d+(?= - )"
+)
 
 _NUMBER = (
     r"[-+]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -19,7 +22,7 @@ _NOT_AFTER = r"(?!\w|[.:/-]\d|\.\w|-\w|\s?[KMGTkmgt]i?[Bb]\b)"
 _WORD = r"(?!is\b)[^\W\d][\w@/.\-]{0,60}(?:'s)?"
 
 _PAIR = re.compile(
-    r"(?<![\w@/.\-])(?P<name>%(word)s(?:[ ]%(word)s){0,2})['\"]?"
+    r"(?<![\w@/.\-])(?P<name>%(word)s(?:[ ]%(word)s){0,2})(?:\(\w{1,30}\))?['\"]?"
     r"(?P<sep>\s{0,4}[:=：]\s{0,8}|\s{1,4}is:?\s{1,8}|\s{1,8})"
     r"(?P<open>['\"\[(]|(?:torch\.)?tensor\(\[?|np\.float\d+\(|Tensor\(shape=\[\d*\], dtype=\w+, value=\s?\[?)?\s{0,8}"
     r"(?P<value>%(number)s)(?P<of>\s{0,4}/\s{0,4}\d+(?:\.\d+)?)?"
@@ -50,7 +53,7 @@ def clean(line: bytes) -> str:
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     text = _CONTROL.sub("", text)
-    if ":" in text and "." in text:
+    if ":" in text:
         text = _SOURCE_LINE.sub("", text)
     return text
 
@@ -71,7 +74,7 @@ def pairs(text: str) -> Iterator[Pair]:
         sep = sep.strip()
         if unit is not None:  # rounded: 71.2 % is 0.712, not 0.7120000000000001
             unit = unit.strip()
-            value = round(value * _FACTORS[unit], 12)
+            value = value if _FACTORS[unit] == 1.0 else round(value * _FACTORS[unit], 12)
         yield Pair(
             name,
             "is" if sep.startswith("is") else sep,

@@ -7,6 +7,8 @@ import resource
 import subprocess
 from typing import Collection, List, NamedTuple, Sequence
 
+from ...namenodes import LOOPBACK
+
 #: Asked of an engine that may hang: an image that is not known soon is not there.
 _PATIENCE_S = 30.0
 _PROCESSES = 4096
@@ -44,7 +46,7 @@ def has_image(engine: str, image: str) -> bool:
 
 def container_command(
     engine: str, image: str, name: str, argv: Sequence[str], *, folder: str, mounts: Mounts, names: Collection[str],
-    shm_mb: int,
+    shm_mb: int, hosts: Sequence[str] = (),
 ) -> List[str]:  # fmt: skip
     """The command that runs `argv` in the image, in `folder`.
 
@@ -58,6 +60,8 @@ def container_command(
     for option, paths in (("rw", mounts.writable), ("ro", mounts.readonly)):
         for path in paths:
             command += ["--volume", "%s:%s:%s" % (path, path, option)]
+    for host in hosts:
+        command += ["--add-host", "%s:%s" % (host, LOOPBACK)]
     for each in sorted(names):
         command += ["--env", each]
     return [*command, "--workdir", folder, image, "bash", "-c", _INIT, "init", *argv]

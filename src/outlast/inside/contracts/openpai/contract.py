@@ -7,6 +7,7 @@ import os
 import posixpath
 from typing import Any, Mapping
 
+from ...namenodes import led_here, needed
 from ..base import Facts, Rendered, Spec
 from .containers import Mounts
 from .job import Job
@@ -54,6 +55,7 @@ def plan_for(spec: Spec, facts: Facts, scratch: str) -> Plan:
         passed=sorted({*spec.get("env", {}), *secrets}),
         masked=secrets,
         mounts=Mounts([tree, desk], [facts.bundle]),
+        hosts=led_here(needed(spec)),
         label="outlast-%s-%04d" % (facts.run, facts.stint),
     )
 

@@ -47,6 +47,7 @@ class Plan(NamedTuple):
     passed: List[str] = []  # variables that containers get, beside those of the job and ours  # noqa: RUF012
     masked: List[str] = []  # variables whose values stand in no log file  # noqa: RUF012
     mounts: Mounts = Mounts()
+    hosts: List[str] = []  # names that mean this machine; a sandbox has them in its hosts file  # noqa: RUF012
     label: str = ""  # names containers, so that two stints never meet
 
     @classmethod
@@ -169,7 +170,7 @@ class JobRunner:
         if container:
             argv = container_command(
                 role.engine, role.image, container, argv, folder=folder, mounts=self._mounts(),
-                names={*env, *filter(self._is_passed, self._environ)}, shm_mb=role.shm_mb,
+                names={*env, *filter(self._is_passed, self._environ)}, shm_mb=role.shm_mb, hosts=plan.hosts,
             )  # fmt: skip
         prefix = b"" if job.task_count == 1 else ("[%s/%d] " % (role.name, index)).encode()
         instance = Instance(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Mapping, NamedTuple, Tuple
+from typing import Dict, Mapping, NamedTuple, Sequence, Tuple
 
 from .job import K8S, Job, Role
 
@@ -12,7 +12,7 @@ class Endpoint(NamedTuple):
     """Where one instance can be reached."""
 
     host: str
-    ports: Dict[str, List[int]]  # label -> ports
+    ports: Mapping[str, Sequence[object]]  # label -> ports; words where one is still to be chosen
 
 
 Endpoints = Mapping[Tuple[str, int], Endpoint]  # (role, index) -> where
@@ -78,7 +78,7 @@ def _peers(job: Job, endpoints: Endpoints) -> Dict[str, str]:
             for label, numbers in ports.items():
                 found["PAI_PORT_LIST_%s_%d_%s" % (name, index, label)] = _commas(numbers)
                 found["PAI_%s_%d_%s_PORT" % (name, index, label)] = _commas(numbers)
-            hosts.append("%s:%d" % (host, ports["http"][0]))
+            hosts.append("%s:%s" % (host, ports["http"][0]))
         found["PAI_TASK_ROLE_%s_HOST_LIST" % name] = ",".join(hosts)
     return found
 
@@ -163,5 +163,5 @@ def _count(value: object, missing: str = "") -> str:
     return missing if value is None else str(value)
 
 
-def _commas(numbers: List[int]) -> str:
+def _commas(numbers: Sequence[object]) -> str:
     return ",".join(map(str, numbers))

@@ -20,6 +20,7 @@ from outlast.inside.move.streaming import stream
 from .errors import MoxFileNotExistsException
 from .looking import item_at
 from .places import Spot, below, is_remote
+from .uploads import note_upload
 
 _WORKERS = 8
 _PIECE_BYTES = 1 << 20
@@ -101,6 +102,9 @@ def move_files(source: Spot, found: Iterable[Found], target: Spot, workers: int 
         run_jobs(jobs, work, workers or _WORKERS, lambda job: work.stream(job, how))
     work.make_empty_folders()
     work.settle()
+    if not target.is_local:
+        names = [each.relative for each in work.found if each.item.kind == FILE]
+        note_upload(join(target.whole, names[0]) if len(names) == 1 else target.whole, len(names))
     return work.found
 
 

@@ -11,6 +11,7 @@ from typing import IO, Any, Iterable, Iterator, List, Optional, Union, cast
 from .errors import MoxFileNotExistsException, told
 from .looking import item_at
 from .places import Spot, Url, find
+from .uploads import note_upload
 
 _PIECE_BYTES = 1 << 20
 Data = Union[str, bytes]
@@ -174,6 +175,7 @@ class File:
             self._spot.tree.write(self._spot.path, pieces, os.fstat(raw.fileno()).st_size)
         raw.seek(at)
         self._is_changed = False
+        note_upload(self._spot.whole, 1)
 
     def close(self) -> None:
         if not self._file.closed:

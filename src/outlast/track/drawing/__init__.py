@@ -1,0 +1,1 @@
+"""Pictures of metrics: pure functions from curves to text and SVG."""
