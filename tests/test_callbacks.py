@@ -3,6 +3,7 @@
 Each stand-in keeps the documented hook names, arguments and order of its framework and nothing else.
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -204,8 +205,10 @@ class Runner(DeskHandler):
         self.ask_at = None
         self.desk = Desk(str(root / "socket"), self)
 
-    def on_track(self, message):
-        self.points.append(message)
+    def on_points(self, batch):
+        for (at, epoch, step), rows in itertools.groupby(batch.rows(), key=lambda row: row[:3]):
+            values = {name: value for *_, name, value in rows}
+            self.points.append({"at": at, "epoch": epoch, "step": step, "values": values})
 
     def on_progress(self, message):
         self.progress.append(message)

@@ -57,7 +57,7 @@ def test_job_words_are_those_of_the_platforms():
 
 
 def test_relay_imports_only_the_model_and_the_standard_library():
-    allowed = {"__future__", "collections.abc", "dataclasses", "enum", "math", "re", "typing"}
+    allowed = {"__future__", "bisect", "collections.abc", "dataclasses", "enum", "math", "re", "statistics", "typing"}
     folder = Path(outlast.relay.__file__).parent
     for path in folder.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -379,6 +379,12 @@ def test_states_follow_the_way_of_a_stint():
 )
 def test_well_known_last_words_get_a_suggestion(line, words):
     assert words in suggest_fix(("Traceback (most recent call last):", line, ""), 1)
+
+
+def test_a_download_under_xihe_is_told_the_rule_of_that_contract():
+    tail = ("urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>",)
+    assert "--contract xihe there is no network" in suggest_fix(tail, 1, "xihe")
+    assert "--contract" not in suggest_fix(tail, 1, "modelarts")
 
 
 @pytest.mark.parametrize("exit_code", [137, -9])

@@ -85,6 +85,7 @@ _KINDS = {
     "count": "a whole number from 1",
     "sandbox": "`auto`, `on` or `off`",
     "weights": "users and weights",
+    "database": "an address like `postgresql://user@host/name`, or an absolute path",
 }
 
 

@@ -12,35 +12,43 @@ client.runs.fetch(run.id, "results")
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlast.operations.data import Data
 from outlast.operations.files import Files
+from outlast.operations.importing import Importing
+from outlast.operations.judging import Judging
+from outlast.operations.lists import Listing
+from outlast.operations.sweeping import Sweeps
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
     from outlast.keeper.rebuild import Rebuilt
+    from outlast.migrate.report import Migration
     from outlast.model.request import RunRequest
     from outlast.model.view import RunView
     from outlast.operations.clean import Cleaned
     from outlast.operations.doctor import Finding
+    from outlast.operations.environments import Environments
+    from outlast.operations.explained import Explanation
     from outlast.operations.fetch import Fetched, What
     from outlast.operations.forecast import Forecast
-    from outlast.operations.import_openpai import Imported
     from outlast.operations.links import Link
     from outlast.operations.login import Identity, LoggedIn
     from outlast.operations.maps import StoreMap
+    from outlast.operations.adapt import Adaptation
+    from outlast.operations.migrate_trial import Trial
     from outlast.operations.projects import Project
     from outlast.operations.publish import Publication
     from outlast.operations.rehearse import Rehearsal
     from outlast.operations.submit import RunPlan
     from outlast.settings import Setting
-    from outlast.track.series import Series
 
 
-class Client:
+class Client(Importing):
     """One home folder and everything that can be done with its runs.
 
     `home` is a folder (default: `OUTLAST_HOME`, or `~/.outlast`); `settings`, when given, is used as it is. Opening
@@ -57,6 +65,14 @@ class Client:
         self.stores = Stores(self.settings)
         self.files = Files(self.settings)
         self.data = Data(self.settings)
+        self.sweeps = Sweeps(self.settings)
+
+    @cached_property
+    def environments(self) -> Environments:
+        """Named environments: `list`, `find`, `add`, `remove`."""
+        from outlast.operations.environments import Environments
+
+        return Environments(self.settings)
 
     def clean(
         self,
@@ -78,18 +94,6 @@ class Client:
         from outlast.operations.reindex import reindex
 
         return reindex(self.settings, stores)
-
-    def import_openpai(
-        self, job_file: str | os.PathLike[str], output: str | os.PathLike[str] | None = None, *, force: bool = False
-    ) -> Imported:
-        """Write an outlast.toml (at `output`, or beside the code) that does what an OpenPAI job file does.
-
-        print(client.import_openpai("new_job.pai.json").path)
-        """
-        from outlast.operations.import_openpai import import_openpai
-
-        target = None if output is None else os.fspath(output)
-        return import_openpai(self.settings, os.fspath(job_file), target, force=force)
 
     def config(self) -> list[tuple[Setting, str, str]]:
         """Each setting, its value as text, and where the value came from."""
@@ -180,6 +184,30 @@ class Client:
 
         return whoami(self.settings, os.environ, check=check)
 
+    def migrate(self, *paths: str | os.PathLike[str], to: str = "npu", **words: Any) -> Migration:
+        """Rewrite scripts for another device: `npu`, `cuda` or `any`; only with `write=True` are files touched.
+
+        print(client.migrate("src", to="npu").score)
+        """
+        from outlast.operations.migrate import migrate
+
+        return migrate([os.fspath(path) for path in paths], to=to, **words)
+
+    def try_migrated(self, command: Sequence[str], **words: Any) -> Trial:
+        """Run a training as it is and migrated, both on this machine's processor, and compare their numbers.
+
+        assert client.try_migrated(["python", "train.py", "--epochs", "1"]).agree
+        """
+        from outlast.operations.migrate_trial import try_migrated
+
+        return try_migrated(self.settings.home, command, **words)
+
+    def adapt(self, script: str | os.PathLike[str], *, contract: str = "modelarts", **words: Any) -> Adaptation:
+        """Fit a script to a contract: its arguments, its paths, resuming; only with `write=True` are files touched."""
+        from outlast.operations.adapt import adapt
+
+        return adapt(os.fspath(script), contract=contract, **words)
+
     def doctor(self) -> list[Finding]:
         """What this machine has, what is missing, and how to get it."""
         from outlast.operations.doctor import examine
@@ -187,11 +215,8 @@ class Client:
         return examine(self.settings.home, self.settings.store)
 
 
-class Runs:
+class Runs(Judging, Listing):
     """The verbs on runs. `ref` is an id, the beginning of one, or a name (then its newest run is meant)."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
 
     def submit(
         self, request: RunRequest | str, *, progress: Callable[[str], None] | None = None, **words: Any
@@ -206,7 +231,7 @@ class Runs:
         from outlast.operations.submit import submit_run
 
         spec = submit_run(_request(request, words), self._settings, progress)
-        return first_view(spec.model_dump(mode="json"))
+        return first_view(spec.to_json())
 
     def plan(self, request: RunRequest | str, **words: Any) -> RunPlan:
         """Everything that `submit` would do, completely checked; starts nothing."""
@@ -214,11 +239,11 @@ class Runs:
 
         return plan_run(_request(request, words), self._settings)
 
-    def list(self) -> list[RunView]:
-        """Every run of this home, newest first, in the short form."""
-        from outlast.operations.runs import list_runs
+    def explain(self, request: RunRequest | str, **words: Any) -> Explanation:
+        """What the script of such a run will see; starts and writes nothing."""
+        from outlast.operations.explain import explain
 
-        return list_runs(self._settings)
+        return explain(_request(request, words), self._settings)
 
     def get(self, ref: str) -> RunView:
         """Everything about one run: stints, checkpoints, ledger, spec, outputs."""
@@ -278,19 +303,6 @@ class Runs:
         from outlast.operations.runs import watch_run
 
         return watch_run(self._settings, ref)
-
-    def points(self, ref: str) -> dict[str, Series]:
-        """Every metric as one series over all stints.
-
-        loss = client.runs.points("mnist")["loss"]
-        """
-        from outlast.operations.faults import spoken
-        from outlast.operations.locate import locate
-        from outlast.track.series import read_series
-
-        found = locate(self._settings, ref)
-        with spoken(f"metrics of {found.run}"):
-            return read_series(found.store, found.run)
 
 
 class Secrets:

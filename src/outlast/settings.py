@@ -47,6 +47,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("sandbox", "auto", "run scripts in bubblewrap: auto, on or off", "sandbox"),
     Setting("user_weights", "", "shares of the machine when it is full, like 'ann=2,bob=1'", "weights"),
     Setting("keep_last", "3", "checkpoints of each run that gc keeps", "count"),
+    Setting("database", "", "where the server keeps accounts; empty means 'server.db' in the home", "database"),
 )
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -105,9 +106,24 @@ def _address(value: str) -> str:
     raise ValueError("an address like file:///data/outlast or obs://bucket/prefix, or an absolute path")
 
 
+def read_database(value: str) -> str:
+    """A database's address as SQLAlchemy takes it; `HomeError` for what is none."""
+    if value.startswith(("postgresql://", "postgres://")):
+        return "postgresql+psycopg://" + value.partition("://")[2]
+    if value.startswith(("postgresql+psycopg://", "sqlite:///")):
+        return value
+    if value.startswith("/"):
+        return f"sqlite:///{value}"
+    # Not _read's message: it would repeat the value, and that may hold a password.
+    raise HomeError(
+        "the setting database is not an address that outlast knows",
+        hint="write it like postgresql://user@host/name, or as an absolute path of an SQLite file",
+    )
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "path": _text, "address": _address, "text": _text, "duration": _duration, "count": _count,
-    "durations": _durations, "sandbox": _sandbox, "weights": _weights,
+    "durations": _durations, "sandbox": _sandbox, "weights": _weights, "database": read_database,
 }  # fmt: skip
 
 
@@ -129,6 +145,7 @@ class Settings:
     sandbox: str
     user_weights: Mapping[str, float]
     keep_last: int
+    database: str
     #: name -> "default", "config.toml", "environment OUTLAST_X" or "given"
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -148,6 +165,7 @@ class Settings:
         values.setdefault("store", (folder / "store").as_uri())
         values.setdefault("user", login_name(environ))
         values.setdefault("user_weights", {})
+        values.setdefault("database", f"sqlite:///{folder / 'server.db'}")
         return cls(**values, origins=origins)
 
     def shown(self) -> list[tuple[Setting, str, str]]:
@@ -156,11 +174,22 @@ class Settings:
 
     def _text_of(self, name: str) -> str:
         value = getattr(self, name)
+        if name == "database":
+            return without_password(value)
         if isinstance(value, tuple):
             return ",".join(f"{part:g}" for part in value)
         if isinstance(value, Mapping):
             return ",".join(f"{user}={weight:g}" for user, weight in value.items())
         return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def without_password(url: str) -> str:
+    """A database's address as it may be shown."""
+    import re
+
+    # Greedy up to the last @: a password may hold one that was not escaped.
+    hidden = re.sub(r"://([^/@:]*):.*@", r"://\1:***@", url)
+    return re.sub(r"([?&]password)=[^&]*", r"\1=***", hidden)
 
 
 def login_name(environ: Mapping[str, str]) -> str:

@@ -150,6 +150,20 @@ class Runs:
     def list(self):
         return [self.simulation.view(self.at_s())]
 
+    def find(self, recent=None, **words):
+        from outlast.keeper.search import Hit
+        from outlast.model.query import RunQuery, sort_key
+        from outlast.operations.listing import Found, choose_hits
+
+        query = dataclasses.replace(RunQuery.build(**words), recent=recent)
+        views = {view.id: view for view in self.list() if query.matches(view)}
+        hits = [
+            Hit(view.id, view.name, view.state, view.created_at, False, sort_key(view, query.sort.removeprefix("-")))
+            for view in views.values()
+        ]
+        chosen = choose_hits(hits, query)
+        return Found([views[hit.id] for hit in chosen], len(hits) - len(chosen))
+
     def get(self, ref):
         self._check(ref)
         return self.simulation.view(self.at_s())
@@ -183,6 +197,9 @@ class Runs:
         self._check(ref)
         for epoch in range(1, self.simulation.epochs_done(self.at_s()) + 1):
             yield line_of(epoch)
+
+    def evaluations(self, ref):
+        return []
 
     def points(self, ref):
         from outlast.track.series import Series, SeriesPoint

@@ -228,6 +228,8 @@ def test_examples_of_each_verb_parse(name):
         for line, _ in page.examples:
             words = shlex.split(re.split(r" [|<>] ", line)[0])
             assert words[:2] == ["outlast", name]
+            if below and words[2] not in below and made.default_takes_words:
+                words.insert(2, made.default)
             if below:
                 below[words[2]].make_context(words[2], words[3:])
             else:

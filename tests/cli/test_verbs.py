@@ -45,9 +45,28 @@ def test_ps_shows_open_runs_and_the_last_twenty(outlast, client, monkeypatch):
     monkeypatch.setattr(client.runs, "list", lambda: many_runs(30) + old_open)
     out = outlast("ps")[1]
     assert out.count("1115-a-b-") == 20 and "1115-a-b-029" in out and "1115-a-b-009" not in out
-    assert "1101-old-open-xyz" in out and "and 10 older" in out
+    assert "1101-old-open-xyz" in out and "and 10 more" in out
     assert outlast("ps", "--all")[1].count("1115-a-b-") == 30
     assert len(json.loads(outlast("ps", "--state", "running", "--json")[1])) == 1
+
+
+def test_ps_finds_sorts_and_shows_what_was_asked_for(outlast, client, monkeypatch):
+    runs = [
+        dataclasses.replace(run, name=f"mnist-{number}", params={"lr": f"0.{number}"}, metrics={"val_acc": number / 10})
+        for number, run in enumerate(many_runs(9))
+    ]
+    monkeypatch.setattr(client.runs, "list", lambda: runs)
+    out = outlast("ps", "-n", "mnist-*", "-w", "lr>=0.3", "-w", "val_acc<0.8", "--sort", "val_acc", "--limit", "3")[1]
+    header, *rows, more = out.splitlines()
+    assert header.split()[5:7] == ["lr", "val_acc"]
+    assert [row.split()[1] for row in rows] == ["mnist-7", "mnist-6", "mnist-5"]
+    assert [row.split()[6:8] for row in rows] == [["0.7", "0.7"], ["0.6", "0.6"], ["0.5", "0.5"]]
+    assert more == "and 2 more; see them with a higher --limit"
+    lowest = outlast("ps", "--sort", "-val_acc", "--limit", "1", "--json")[1]
+    assert [view["name"] for view in json.loads(lowest)] == ["mnist-0"]
+    assert outlast("ps", "-w", "lr=7")[1] == "no runs like that\n"
+    code, _, err = outlast("ps", "-w", "lr~3")
+    assert code == 2 and "'lr~3' is not a condition" in err
 
 
 def test_ps_without_runs_says_how_to_start(outlast, client, monkeypatch):
@@ -187,19 +206,19 @@ def test_run_turns_every_option_into_the_request(outlast, client, monkeypatch):
     seen = []
     monkeypatch.setattr(client.runs, "submit", lambda request, **_: seen.append(request) or client.runs.get("digits"))
     given = (
-        "run train.py -d a=./x -d y --checkpoint ck --output out -l 1h --stints 3 --until epoch>=9 -p lr=0.1 -p b=2 "
+        "run train.py -d a=./x -d y --checkpoint ck --output out --output o=./t -l 1h --stints 3 --until epoch>=9 -p lr=0.1 -p b=2 "
         "-r req.txt --python py -e A=1 -e B --secret TOKEN --cpus 2 --memory 8G --gpus 1 --npus 1 -n nm "
         "--platform local --grace 5s --retries 0 --no-network --sandbox off --include *.bin --exclude *.tmp "
-        "--allow-secret-files --detach -- --lr 0.1 -x"
+        "--allow-secret-files --contract xihe --params c=3;d=4 --drop-unknown --ma-log --detach -- --lr 0.1 -x"
     ).split()  # fmt: skip
     assert outlast(*given)[0] == 0
     (request,) = seen
     expected = RunRequest(
         target="train.py", args=("--lr", "0.1", "-x"), cwd=request.cwd, data=("a=./x", "y"), checkpoint="ck",
-        output="out", limit="1h", stints="3", until="epoch>=9", params=("lr=0.1", "b=2"), requirements="req.txt",
+        output=("out", "o=./t"), limit="1h", stints="3", until="epoch>=9", params=("lr=0.1", "b=2"), requirements="req.txt",
         python="py", env=("A=1", "B"), secrets=("TOKEN",), cpus=2, memory="8G", gpus=1, npus=1, name="nm",
         platform="local", grace="5s", retries=0, network=False, sandbox="off", include=("*.bin",), exclude=("*.tmp",),
-        allow_secret_files=True,
+        allow_secret_files=True, contract="xihe", running_parameters="c=3;d=4", drop_unknown=True, ma_log=True,
     )  # fmt: skip
     assert request == expected
 

@@ -88,6 +88,8 @@ def complaint(line):
     if below:
         if not arguments:
             return None
+        if command.default_takes_words and arguments[0] not in below:
+            arguments.insert(0, command.default)
         command = below.get(arguments.pop(0))
         if command is None:
             return f"unknown sub-command of {words[0]}"

@@ -170,7 +170,7 @@ def test_newer_schema_is_refused_and_left_alone(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE meta SET schema_version = 99")
         connection.commit()
-    with pytest.raises(HomeError, match=r"schema 99.*reads up to 2.*upgrade"):
+    with pytest.raises(HomeError, match=r"schema 99.*reads up to 3.*upgrade"):
         Index(path)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT schema_version FROM meta").fetchone() == (99,)

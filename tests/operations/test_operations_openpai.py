@@ -122,7 +122,7 @@ def test_secrets_of_a_v2_job_reach_neither_spec_nor_pack(workspace):
     assert resolved.secret_values == {"PAI_SECRET_0": "sesame-street"}
     assert workspace.packed(resolved) == ["lib/model.py", "notes.txt", "train.py"]
     plan = plan_run(RunRequest("job.yaml", cwd=workspace.folder), workspace.settings)
-    assert "sesame" not in plan.spec.model_dump_json()
+    assert "sesame" not in str(plan.spec.to_json())
     assert any("8 gpus" in notice for notice in plan.notices)
 
 
@@ -198,3 +198,22 @@ def test_code_that_reads_the_variables_keeps_the_job_file(workspace):
     workspace.write("lib/model.py", "import os; os.environ['PAI_JOB_NAME']")
     made = import_openpai(workspace.settings, workspace.write("new_job.pai.json", V1))
     assert made.why == "lib/model.py reads PAI_ variables"
+
+
+def test_the_only_mapped_name_node_is_the_file_system_of_a_job(workspace, tmp_path):
+    from outlast.keeper.home import Home
+    from outlast.store.maps import save_map
+
+    workspace.write("new_job.pai.json", V1)
+    assert workspace.resolve().job["fs_uri"] == "hdfs://127.0.0.1:9000"
+    home = Home(workspace.home).path
+    save_map(home, "hdfs://one:50070", tmp_path / "one")
+    save_map(home, "obs://bucket", tmp_path / "bucket")
+    found = workspace.resolve()
+    assert found.job["fs_uri"] == "hdfs://one:50070" and "hdfs://one:50070" in found.maps
+    assert workspace.resolve(env=("PAI_DEFAULT_FS_URI=hdfs://other:1",)).job["fs_uri"] == "hdfs://other:1"
+    workspace.vscode(upload__enabled=False)
+    assert {each.source for each in workspace.resolve(user="ann").inputs} == {"hdfs://one:50070/ann/mnist"}
+    save_map(home, "hdfs://two:50070", tmp_path / "two")
+    with pytest.raises(SpecError, match=r"not known here.*outlast store map"):
+        workspace.resolve()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
 
 import pytest
 
@@ -76,7 +77,7 @@ def test_a_resolved_request_becomes_a_spec(ask, folder):
     spec = resolved.to_spec("1115-quiet-otter-7k", "2026-11-15T10:00:00.000Z", CODE)
     assert spec.id == "1115-quiet-otter-7k"
     assert spec.code_folder == str(folder)
-    assert spec.inputs[0].model_dump() == {
+    assert asdict(spec.inputs[0]) == {
         "name": "mnist", "source": (folder / "mnist").as_uri(), "path": "mnist", "writable": False,
     }  # fmt: skip
     assert (spec.checkpoint, spec.output) == ("ckpt", "out")
@@ -86,6 +87,11 @@ def test_a_resolved_request_becomes_a_spec(ask, folder):
     assert (spec.resources.cpus, spec.resources.memory_bytes) == (2, 1 << 30)
     assert (spec.script_retries, spec.network, spec.sandbox) == (0, False, "off")
     assert resolved.leave_out == ("ckpt", "out", "mnist")
+
+
+def test_home_beside_the_script_is_no_code(folder):
+    settings = Settings.load({"USER": "ann"}, folder / ".outlast-home")
+    assert ".outlast-home" in resolve(RunRequest("train.py", cwd=folder), settings).leave_out
 
 
 def test_resolving_changes_nothing(ask, folder):

@@ -12,7 +12,7 @@ from webhdfs_served import ask
 
 import outlast
 from outlast.errors import PlatformError, UsageError
-from outlast.webhdfs.running import ensure, keep_only, release, running, start
+from outlast.webhdfs.running import ensure, keep_only, release, require_port, running, start
 from servers.ports import free_ports
 
 
@@ -74,6 +74,13 @@ def test_needs_of_the_dead_are_dropped(home, folder, address):
     assert not server.is_alive()
 
 
+def test_asking_for_a_port_writes_nothing(home, folder, address):
+    require_port(home, address, folder)
+    assert list(home.iterdir()) == []
+    ensure(home, address, folder, "run")
+    require_port(home, address, folder)  # it plays that folder already
+
+
 def test_one_port_plays_one_folder(home, folder, address, tmp_path):
     ensure(home, address, folder, "one")
     (tmp_path / "other").mkdir()
@@ -84,8 +91,9 @@ def test_one_port_plays_one_folder(home, folder, address, tmp_path):
 def test_why_it_cannot_start_is_said(home, folder, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
-        with pytest.raises(PlatformError, match=rf"cannot listen on 127\.0\.0\.1:{port} \(address already in use\)"):
-            ensure(home, f"hdfs://127.0.0.1:{port}", folder, "run")
+        for attempt in (ensure, lambda *given: require_port(*given[:3])):
+            with pytest.raises(UsageError, match=rf"127\.0\.0\.1:{port} \(address already in use\).* map another one"):
+                attempt(home, f"hdfs://127.0.0.1:{port}", folder, "run")
     with pytest.raises(PlatformError, match=r"no folder .*none to serve; make it with: mkdir -p"):
         start(tmp_path / "none")
     with pytest.raises(PlatformError, match=r"no folder .*f to serve"):

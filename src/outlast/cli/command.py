@@ -38,7 +38,7 @@ EXIT_CODES: Mapping[int, str] = {
 }
 
 
-_CONTEXT = {"help_option_names": ["--help", "-h"], "max_content_width": 110}
+_CONTEXT: dict[str, Any] = {"help_option_names": ["--help", "-h"], "max_content_width": 110}
 
 
 class _Page:
@@ -93,7 +93,10 @@ class VerbCommand(_Page, typer.core.TyperCommand):
 
 
 class VerbGroup(_Page, typer.core.TyperGroup):
-    """A verb with sub-commands."""
+    """A verb with sub-commands; without one, the default is meant if there is one."""
+
+    default: ClassVar[str] = ""
+    default_takes_words: ClassVar[bool] = False  # a word that is no sub-command belongs to the default
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return ["COMMAND [OPTIONS]"]
@@ -102,9 +105,18 @@ class VerbGroup(_Page, typer.core.TyperGroup):
         return list(self.commands)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self._means_default(args):
+            args = [self.default, *args]
         if not args and not ctx.resilient_parsing:
             raise self._usage(f"outlast {self.name} needs to know what to do")
         return super().parse_args(ctx, args)
+
+    def _means_default(self, args: list[str]) -> bool:
+        if not self.default or (args and args[0] in _CONTEXT["help_option_names"]):
+            return False
+        if not args or args[0].startswith("-"):
+            return True
+        return self.default_takes_words and args[0] not in self.commands
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]
@@ -133,10 +145,17 @@ def new_app() -> typer.Typer:
 
 
 def new_group(
-    name: str, *, about: str, examples: Sequence[tuple[str, str]], exits: Sequence[int] | Mapping[int, str]
+    name: str,
+    *,
+    about: str,
+    examples: Sequence[tuple[str, str]],
+    exits: Sequence[int] | Mapping[int, str],
+    default: str = "",
+    default_takes_words: bool = False,
 ) -> typer.Typer:
-    """An empty app for the verb `name` that has sub-commands."""
+    """An empty app for the verb `name` that has sub-commands; `default` is the one that the bare verb means."""
     page = _page(VERBS[name][1], about, examples, exits)
+    page |= {"default": default, "default_takes_words": default_takes_words}
     return typer.Typer(
         name=name,
         cls=type("VerbGroup", (VerbGroup,), page),

@@ -53,8 +53,6 @@ def _dispatch(arguments: list[str]) -> int:
         first, rest = rest[0], ["--help"]
     if first not in VERBS:
         return _unknown(first)
-    # Looking for plug-ins of pydantic reads the metadata of every installed package: 25 ms of each command.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from outlast.cli.command import run_verb
 
     return run_verb(first, rest, debug=debug)
@@ -76,7 +74,7 @@ def help_page() -> str:
         if its_group != group:
             group = its_group
             lines += ["", f"{say(group)}:"]
-        lines.append(f"  {pad(name, 10)} {say(sentence)}")
+        lines.append(f"  {pad(name, 12)} {say(sentence)}")
     lines += ["", f"{say('Options')}:"]
     lines += [f"  {pad(name, 26)} {say(sentence)}" for name, sentence in GLOBAL_OPTIONS.items()]
     return "\n".join([*lines, "", say(FIRST_STEPS), ""])

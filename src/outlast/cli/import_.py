@@ -17,7 +17,7 @@ app = new_group(
     "run with `outlast run`.",
     examples=[
         ("outlast import openpai new_job.pai.json", "writes outlast.toml beside the code"),
-        ("outlast import openpai job.yaml -o lab/outlast.toml", "somewhere else"),
+        ("outlast import modelarts job.json -o lab/outlast.toml", "a job of ModelArts, written somewhere else"),
     ],
     exits=_EXITS,
 )
@@ -28,12 +28,6 @@ Output = Annotated[
                  show_default=False),
 ]  # fmt: skip
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file", show_default=False)]
-
-
-@app.callback()
-def _keep_the_group() -> None:
-    # Without this, an app of one sub-command would be taken for that command itself.
-    pass
 
 
 @verb(
@@ -63,3 +57,36 @@ def openpai(
     if made.why:
         print(f"it still needs the job file: {made.why}")
     print(f"check the plan with: outlast run {made.path} --dry-run")
+
+
+@verb(
+    app,
+    "modelarts",
+    sentence="Write an outlast.toml from a training job of ModelArts",
+    about="FILE is a request body of the first or second generation, what the service shows of a job, or the fields of "
+    "the PyCharm ToolKit's form, as JSON or as lines like 'Boot File Path: train.py'. What has no meaning here is "
+    "named in comments; values that look like secrets are left out.",
+    examples=[
+        ("outlast import modelarts job.json", "writes outlast.toml beside the code, and says what is left to do"),
+        ("outlast import modelarts form.txt --force", "replace what was written before"),
+    ],
+    exits=_EXITS,
+)
+def modelarts(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The job; never changed", show_default=False)],
+    output: Output = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    from outlast.cli.paint import Ink
+    from outlast.cli.planned import notice_lines
+
+    made = open_client().import_modelarts(file, output, force=force)
+    if as_json:
+        print_json({
+            "path": str(made.path), "script": made.script, "notices": list(made.notices), "steps": list(made.steps),
+        })  # fmt: skip
+        return
+    print("\n".join([f"wrote {made.path} for {made.script}", *notice_lines(made.notices, Ink())]))
+    print("next:")
+    print("\n".join(f"  {step}" for step in made.steps))

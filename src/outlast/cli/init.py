@@ -25,6 +25,7 @@ _USUAL = ("train.py", "main.py", "run.py", "train.sh")
     examples=[
         ("outlast init", "in the folder of the script"),
         ("outlast init experiments/mnist --script train_mnist.py", "for another folder, naming the script"),
+        ("outlast init --like free-train --bucket obs://my-bucket/free_train --stints 24", "a chain of one-hour jobs"),
     ],
     exits=(0, 2),
 )
@@ -36,10 +37,29 @@ def init(
         typer.Option("--script", metavar="FILE", help="The script, relative to the folder (default: the likely one)",
                      show_default=False),
     ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option("--like", metavar="PRESET", show_default=False,
+                     help="Write the set-up of a known way of working: free-train (default: every key, explained)"),
+    ] = None,
+    bucket: Annotated[
+        str | None,
+        typer.Option("--bucket", metavar="ADDRESS", show_default=False,
+                     help="With --like: where its folders lie (default: obs://my-bucket/free_train)"),
+    ] = None,
+    stints: Annotated[
+        str | None,
+        typer.Option("--stints", metavar="N", show_default=False,
+                     help="With --like: number of stints; -1: one, and probe says how far it comes (default: auto)"),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file", show_default=False)] = False,
 ) -> None:  # fmt: skip
+    from outlast.operations.presets import Asked, make_preset
     from outlast.operations.tomlfile import render_template
+    from outlast.operations.tomltext import write_new
 
+    if like is None and (bucket is not None or stints is not None):
+        raise SpecError("--bucket and --stints belong to a preset", hint="add --like free-train")
     if not folder.is_dir():
         raise SpecError(
             f"no such folder: {folder}", hint="make it first, or run outlast init inside the script's folder"
@@ -48,16 +68,17 @@ def init(
         raise SpecError(f"no such file: {folder / script}", hint="--script is relative to the folder")
     path = folder / FILE_NAME
     chosen = script or likely_script(folder)
-    text = render_template(chosen)
-    try:
-        with path.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise SpecError(f"{path} exists already; it was left as it is", hint="overwrite it with: --force") from None
+    preset = make_preset(like, Asked(folder, chosen, bucket, stints)) if like is not None else None
+    write_new(path, preset.text if preset else render_template(chosen), force=force)
     print(f"wrote {path}" + (f" for {chosen}" if chosen else ""))
     if chosen is None:
         print("no likely script found; set 'script' in it")
-    print(f"check the plan with: outlast run {folder} --dry-run")
+    if preset is None:
+        print(f"check the plan with: outlast run {folder} --dry-run")
+        return
+    print("\n" + preset.text)
+    print("next:")
+    print("\n".join(f"  {step}" for step in preset.steps))
 
 
 def likely_script(folder: Path) -> str | None:

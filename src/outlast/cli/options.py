@@ -22,6 +22,10 @@ _DATA, _TIME, _SCRIPT, _MACHINE, _PACK = (
 RunRef = Annotated[
     str, typer.Argument(metavar="RUN", help="Id, beginning of an id, or name of a run", autocompletion=complete_run)
 ]
+RunRefs = Annotated[
+    list[str],
+    typer.Argument(metavar="RUN...", help="Ids, beginnings of ids, or names of runs", autocompletion=complete_run),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text", show_default=False)]
 Detach = Annotated[
     bool, typer.Option("--detach", help="Print the id and return at once (default: stay and watch)", show_default=False)
@@ -51,9 +55,10 @@ def read_request(
         _DATA, "--checkpoint", metavar="PATH",
         help="Where the script saves its checkpoints, relative to its folder (default: where outlast.save puts them)",
     )] = None,
-    output: Annotated[Text, _option(
-        _DATA, "--output", metavar="PATH",
-        help="What to bring home at the end, relative to the script's folder (default: only the checkpoints)",
+    output: Annotated[Texts, _option(
+        _DATA, "--output", metavar="PATH|NAME=TARGET",
+        help="What to bring home at the end, relative to the script's folder (default: only the checkpoints); with a "
+        "name: where to bring the output that the contract passes as --NAME, a folder or an address; repeat for more",
     )] = None,
     limit: Annotated[Text, _option(
         _TIME, "--limit", "-l", metavar="TIME",
@@ -76,8 +81,24 @@ def read_request(
     param: Annotated[Texts, _option(
         _SCRIPT, "--param", "-p", metavar="NAME=VALUE", help="Pass --NAME=VALUE to the script; repeat for more",
     )] = None,
+    params: Annotated[Text, _option(
+        _SCRIPT, "--params", metavar="TEXT", help="The same for many, as forms take them: 'lr=0.1;batch=4'",
+    )] = None,
+    contract: Annotated[Text, _option(
+        _SCRIPT, "--contract", metavar="NAME",
+        help="What the script was written for: plain, modelarts, modelarts-v1, xihe (default: plain)",
+    )] = None,
+    drop_unknown: Annotated[bool | None, _option(
+        _SCRIPT, "--drop-unknown/--keep-unknown",
+        help="Leave out options of the contract that the script would refuse (default: pass them)",
+    )] = None,
     requirements: Annotated[Text, _option(
-        _SCRIPT, "--requirements", "-r", metavar="FILE", help="Install these packages first (default: none)",
+        _SCRIPT, "--requirements", "-r", metavar="FILE",
+        help="Install these packages first (default: none; pip-requirements.txt under the contracts that know it)",
+    )] = None,
+    environment: Annotated[Text, _option(
+        _SCRIPT, "--environment", metavar="NAME",
+        help="Start from a named environment, see outlast environments (default: the interpreter as it is)",
     )] = None,
     python: Annotated[Text, _option(
         _SCRIPT, "--python", metavar="PATH", help="Interpreter of the script (default: the active environment's)",
@@ -88,6 +109,12 @@ def read_request(
     )] = None,
     secret: Annotated[Texts, _option(
         _SCRIPT, "--secret", metavar="NAME", help="Pass this variable without ever writing it down; repeat for more",
+    )] = None,
+    aim: Annotated[bool | None, _option(
+        _DATA, "--aim/--no-aim", help="Keep the script's Aim repository with the run (default: no)",
+    )] = None,
+    ma_log: Annotated[bool | None, _option(
+        _DATA, "--ma-log/--no-ma-log", help="Show the log in the folder MA_LOG beside the script too (default: no)",
     )] = None,
     user: Annotated[Text, _option(
         _SCRIPT, "--user", metavar="NAME", help="User name that an OpenPAI job sees (default: yours)",
@@ -131,12 +158,18 @@ def read_request(
         args=tuple(script_args or ()),
         data=tuple(data or ()),
         checkpoint=checkpoint,
-        output=output,
+        output=tuple(output) if output else None,
         limit=limit,
         stints=stints,
         until=until,
         params=tuple(param or ()),
+        running_parameters=params,
+        contract=contract,
+        drop_unknown=drop_unknown,
+        aim=aim,
+        ma_log=ma_log,
         requirements=requirements,
+        environment=environment,
         python=python,
         env=tuple(env or ()),
         secrets=tuple(secret or ()),

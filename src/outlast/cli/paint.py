@@ -16,7 +16,9 @@ from typing import TextIO
 from outlast.cli.words import display_width, pad
 from outlast.model.quantities import format_duration
 
-_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_CODES = {
+    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36",
+}  # fmt: skip
 _STATE_COLOURS = {
     "queued": "dim", "running": "cyan", "succeeded": "green", "failed": "red", "stopped": "yellow",
     "finished": "green", "hand-over": "cyan", "time-limit": "yellow", "preempted": "yellow", "lost": "yellow",

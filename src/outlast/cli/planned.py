@@ -26,7 +26,7 @@ FILES_SHOWN = 10
 def plan_json(plan: RunPlan) -> dict[str, Any]:
     """The plan for programs: the spec as it would be written, and what would be started."""
     return {
-        "spec": plan.spec.model_dump(mode="json"),
+        "spec": plan.spec.to_json(),
         "command": list(plan.platform.command),
         "notices": list(plan.notices),
     }
@@ -50,17 +50,27 @@ def _spec_facts(spec: RunSpec) -> dict[str, str]:
     need = spec.resources
     machine = [f"{need.cpus} cpu", format_size(need.memory_bytes) if need.memory_bytes else "memory without limit"]
     machine += [f"{count} {kind}" for kind, count in (("gpu", need.gpus), ("npu", need.npus)) if count]
+
+    def at(path: str) -> str:
+        # The first generation of ModelArts passes addresses: nothing is put anywhere.
+        return "" if spec.contract == "modelarts-v1" else f" at {path}"
+
     facts = {
         "script": shlex.join([spec.script, *arguments]),
         "code": f"{spec.code.files} files, {format_size(spec.code.size_bytes)} from {spec.code_folder}",
-        "data": ", ".join(f"{item.name}: {item.source} at {item.path}" for item in spec.inputs),
+        "data": ", ".join(f"{each.name}: {each.source}{at(each.path)}" for each in spec.inputs),
         "checkpoint": spec.checkpoint,
         "output": spec.output or "",
+        "contract": "" if spec.contract == "plain" else spec.contract,
+        "outputs": ", ".join(f"{each.name}: {each.target}{at(each.path)}" for each in spec.outputs),
+        "not passed": ", ".join(f"--{name}" for name in spec.drop_args),
+        "log": spec.log_folder or "",
         "stints": f"{stints}, {limit}",
         "until": spec.until or "the script ends",
         "grace": f"{format_duration(spec.grace_s)} to save before the end",
         "retries": f"{spec.script_retries} after an error of the script that came after progress",
         "python": spec.python,
+        "pinned to": spec.environment.name if spec.environment else "",
         "packages": spec.requirements or "",
         "env": ", ".join(spec.env),  # names only: a value may be private
         "secrets": ", ".join(spec.secrets),
@@ -100,7 +110,10 @@ def fetched_json(fetched: Fetched) -> dict[str, Any]:
 
 def forecast_lines(forecast: Forecast) -> list[str]:
     """What to expect of the whole training."""
-    return wrap(forecast.sentence, 0)
+    lines = wrap(forecast.sentence, 0)
+    if forecast.stints is not None and forecast.units_per_stint:
+        lines.append(f"a whole stint has room for {_count(round(forecast.units_per_stint), forecast.unit)}")
+    return lines
 
 
 def rehearsal_lines(outcome: Rehearsal) -> list[str]:

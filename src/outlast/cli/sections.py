@@ -131,17 +131,18 @@ def next_commands(view: RunView) -> list[tuple[str, str]]:
     fetch = (f"outlast fetch {run}", "bring the results here")
     logs = (f"outlast logs {run}", "read the script's output")
     show = (f"outlast show {run}", "every stint, checkpoint and second of it")
+    chart = [(f"outlast chart {run}", "see the curves")] if view.metrics else []
     resume = (f"outlast resume {run}", "go on from the last checkpoint" if view.last_checkpoint else "try again")
     match view.state:
         case RunState.SUCCEEDED:
-            return [fetch, show, logs]
+            return [fetch, *chart, show, logs]
         case RunState.FAILED if view.stint_list and view.stint_list[-1].reason is EndReason.SETUP_ERROR:
             # Nothing of the script ran, so its output says nothing; and the same request would fail again.
             return [show, (resume[0], "try again, once the cause is mended")]
         case RunState.FAILED:
-            return [logs, resume, show]
+            return [logs, resume, *chart, show]
         case RunState.STOPPED:
-            return [resume, fetch, show]
+            return [resume, fetch, *chart, show]
         case _:
             return [(f"outlast logs -f {run}", "follow its output"), (f"outlast stop {run}", "save and stop"), show]
 

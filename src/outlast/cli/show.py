@@ -42,6 +42,7 @@ def show(run: RunRef, as_json: AsJson = False) -> None:
         print_json(view.to_json(detail=True))
         return
     from outlast.cli.curves import best_of
+    from outlast.cli.evaluation_view import evaluator_lines
 
     ink = Ink()
     lines = [f"{ink('bold', view.id)}  {view.name}  {ink.state(view.state)}", *message_lines(view), *_facts(view, ink)]
@@ -49,6 +50,7 @@ def show(run: RunRef, as_json: AsJson = False) -> None:
     lines += titled("ledger", ledger_lines(view.stint_list, view.ledger, view.useful_fraction, ink), ink)
     lines += titled("checkpoints", checkpoint_lines(view.checkpoints, ink), ink)
     lines += titled("metrics", metric_lines(view.metrics, best_of(client.runs.points, view.id), ink), ink)
+    lines += evaluator_lines(client.runs.evaluations(view.id), ink)
     lines += titled("results", result_lines(view), ink)
     lines += titled("next", next_lines(view, ink, besides="show"), ink)
     print("\n".join(lines))
@@ -62,6 +64,8 @@ def _facts(view: RunView, ink: Ink) -> list[str]:
         "progress": progress,
         "created": f"{ago(view.created_at)} by {view.user}" if view.user else ago(view.created_at),
         "platform": view.platform,
+        "sweep": view.sweep,
+        "evaluates": view.of,
         "script": " ".join([str(spec.get("script", "")), *map(str, spec.get("args", ()))]).strip(),
         "code": str(spec.get("code_folder", "")),
         "store": view.store,

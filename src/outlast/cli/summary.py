@@ -46,7 +46,11 @@ def headline(view: RunView, ink: Ink) -> str:
 
 
 def result_lines(view: RunView) -> list[str]:
-    """Where the results are: the outputs when there are some, the last checkpoint otherwise."""
+    """Where the results are: the outputs when there are some, the last checkpoint otherwise; and named outputs."""
+    return [*_kept_lines(view), *(_delivered_lines(view) if view.state is RunState.SUCCEEDED else ())]
+
+
+def _kept_lines(view: RunView) -> list[str]:
     if view.outputs:
         size = format_size(sum(file.get("size", 0) for file in view.outputs.values()))
         files = sorted(view.outputs)
@@ -55,3 +59,15 @@ def result_lines(view: RunView) -> list[str]:
     if view.last_checkpoint:
         return [f"  checkpoint {view.last_checkpoint} in {view.store}"]
     return []
+
+
+def _delivered_lines(view: RunView) -> list[str]:
+    """Where named outputs were brought; a folder that plays a bucket is shown as the folder."""
+    from outlast.inside.move.address import parse
+
+    lines = []
+    for output in view.spec.get("outputs", ()):
+        target = parse(output["target"])
+        folder = view.spec.get("maps", {}).get(target.root)
+        lines.append(f"  {output['name']} in {target}" + (f" ({folder})" if folder else ""))
+    return lines

@@ -15,6 +15,7 @@ from outlast.errors import CredentialError, OutlastError
 from outlast.inside import layout
 from outlast.inside.move.address import Address
 from outlast.inside.move.address import parse as parse_address
+from outlast.inside.move.mapped import folder_playing
 from outlast.inside.net.retry import HURRIED, Policy
 from outlast.inside.place import ACCESSES, read_accesses
 from outlast.inside.stores import is_remote
@@ -33,8 +34,14 @@ class Granted(NamedTuple):
 
 
 def addresses_of(spec: Mapping[str, Any]) -> list[str]:
-    """Every address that a stint of a run opens: its store, and its inputs."""
-    return [spec["store"], *(given["source"] for given in spec.get("inputs", ()))]
+    """Every address for which a stint of a run needs keys: its store, inputs and outputs that no folder plays."""
+    named = [given["source"] for given in spec.get("inputs", ())] + [each["target"] for each in spec.get("outputs", ())]
+    return [spec["store"], *(url for url in named if not is_played(url, spec.get("maps", {})))]
+
+
+def is_played(url: str, maps: Mapping[str, str]) -> bool:
+    """Whether a folder of this machine plays the place of an address."""
+    return is_remote(url) and folder_playing(_parse(url), maps) is not None
 
 
 class Accesses:
@@ -59,6 +66,13 @@ class Accesses:
             if address.root not in found:
                 found[address.root] = self._find(address)
         return found
+
+    def grant_usual(self, kind: str) -> dict[str, Granted]:
+        """What opens any address of a kind, under `kind://`; nothing when no keys are known."""
+        try:
+            return {f"{kind}://": self._find(Address(kind, "", "", into=True))}
+        except OutlastError:  # a keyring that is locked counts as one without keys
+            return {}
 
     def _find(self, address: Address) -> Granted:
         from outlast.store.profiles import Profiles, locate_access

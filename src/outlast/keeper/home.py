@@ -37,6 +37,7 @@ class Home:
         self.secrets = path / "secrets.json"
         self.work = path / "work"
         self.cache = path / "cache"
+        self.points = self.cache / "points"  # columns of metrics; made when they are first read
         self.local = path / "local"
         with self.explained():
             self._require_writable()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,12 @@ from sqlalchemy import exc
 
 from outlast.errors import HomeError
 from outlast.keeper import schema
-from outlast.keeper.schema import leases, runs
+from outlast.keeper.schema import leases, run_values, runs
+from outlast.keeper.search import Hit, read_view, select_hits, value_rows
+from outlast.model.query import RunQuery
 
+#: Values in one statement, of which older SQLite takes 999; for more, all rows are looked through.
+_VARIABLES = 500
 #: SQLite's words for a file that is no (longer a) database.
 _DAMAGE = ("file is not a database", "malformed", "file is encrypted", "no such table", "no such column")
 
@@ -89,6 +93,22 @@ class Index:
         found = self._select(runs.c.id == run)
         return found[0] if found else None
 
+    def search(self, query: RunQuery) -> list[Hit]:
+        """The runs that a query may mean, in no order: see `Hit`."""
+        with self._begin() as connection:
+            found = connection.execute(select_hits(query)).all()
+        return [Hit._make(each) for each in found if not query.name or query.fits_name(each[1])]
+
+    def views(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The short views of some runs as JSON; runs that were removed meanwhile are left out."""
+        query = sa.select(runs.c.id, runs.c.view_json)
+        if len(ids) <= _VARIABLES:
+            query = query.where(runs.c.id.in_(list(ids)))
+        wanted = set(ids)
+        with self._begin() as connection:
+            found = connection.execute(query).all()
+        return {run: read_view(text) for run, text in found if run in wanted}
+
     def find(self, ref: str) -> list[RunRow]:
         """Runs whose id starts with `ref` or whose name equals it, oldest first."""
         return self._select(sa.or_(runs.c.id.startswith(ref, autoescape=True), runs.c.name == ref))
@@ -98,6 +118,7 @@ class Index:
         try:
             with self._begin() as connection:
                 connection.execute(sa.insert(runs).values(_columns(row)))
+                _put_values(connection, row)
         except exc.IntegrityError:
             return False
         return True
@@ -111,6 +132,8 @@ class Index:
         """Replace a run that is there; False, and nothing changed, when it was removed."""
         with self._begin() as connection:
             changed = connection.execute(sa.update(runs).where(runs.c.id == row.id).values(_columns(row)))
+            if changed.rowcount:
+                _put_values(connection, row)
         return changed.rowcount > 0
 
     def set_open(self, run: str, value: bool) -> bool:
@@ -122,6 +145,7 @@ class Index:
     def remove(self, run: str) -> None:
         with self._begin() as connection:
             connection.execute(sa.delete(leases).where(leases.c.run_id == run))
+            connection.execute(sa.delete(run_values).where(run_values.c.run_id == run))
             connection.execute(sa.delete(runs).where(runs.c.id == run))
 
     def take_lease(self, run: str, holder: str, ttl_s: float) -> bool:
@@ -220,12 +244,16 @@ def _columns(row: RunRow) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _put_values(connection: sa.Connection, row: RunRow) -> None:
+    connection.execute(sa.delete(run_values).where(run_values.c.run_id == row.id))
+    found = value_rows(row.id, row.view)
+    if found:
+        connection.execute(sa.insert(run_values), found)
+
+
 def _row(found: sa.Row[Any]) -> RunRow:
     body = found._asdict()
-    try:
-        view = json.loads(body.pop("view_json"))
-    except ValueError:
-        view = {}
+    view = read_view(body.pop("view_json"))
     return RunRow(**body, view=view)
 
 

@@ -20,6 +20,8 @@ from outlast.keeper.inbox import absorb
 from outlast.keeper.index import Index, IndexDamaged, RunRow
 from outlast.keeper.rebuild import rebuild_index
 from outlast.keeper.run import QUIET_S, KeptRun, Look
+from outlast.keeper.servers import Servers
+from outlast.keeper.sweeps import Sweeps
 from outlast.keeper.view import view_from_json
 from outlast.model.view import RunView
 from outlast.platforms.base import Job, Platform
@@ -57,6 +59,8 @@ class Keeper:
         self._create_platform = create_platform or (lambda name: _create_platform(name, settings))
         self._clock = clock
         self._accesses = Accesses(self.home)
+        self._servers = Servers(self.home.path)
+        self._sweeps = Sweeps(clock)
         self._platforms: dict[str, Platform] = {}
         self._due: dict[str, float] = {}  # when to look at a run again whose store is reached over a network
         self._failures: dict[str, int] = {}  # looks in a row that failed, by run
@@ -101,10 +105,14 @@ class Keeper:
         rows = {row.id: row for row in self._index.open_runs()}
         for run in set(self._kept) - set(rows):
             self._forget(run)
+        with self._trouble_of("the WebHDFS servers"):
+            self._servers.keep_for(rows)
         if rows:
             self._busy_at = self._clock()
         due = [row for row in rows.values() if woken or self._due_in_s(row) <= 0]
         mine = [row for row in due if self._refresh(row)]
+        with self._trouble_of("the sweeps"):
+            self._sweeps.turn(self._kept, self._index.get)
         jobs, answered = self._poll_all(mine)
         delays = [self._look(row, jobs) for row in mine if row.id in answered]
         delays += [self._due_in_s(row) or _TROUBLE_S for row in rows.values() if row.id not in answered]
@@ -164,9 +172,13 @@ class Keeper:
             return _TROUBLE_S
         self._due[row.id] = self._clock() + look.delay_s
         self._failures.pop(row.id, None)
+        if look.done:
+            with self._trouble_of("the WebHDFS servers"):
+                self._servers.release(row.id)
         with self._trouble_of("the index"):
             self._record(row, look)
-        return look.delay_s
+        # The place of a member that is over is free: look at the next one at once.
+        return 0.0 if look.done and kept.folder.spec.get("sweep") else look.delay_s
 
     def _record(self, row: RunRow, look: Look) -> None:
         new = _row_of(row, look.view, is_open=not look.done)

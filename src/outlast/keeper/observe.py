@@ -23,7 +23,7 @@ RELIST_S = 5.0
 
 
 def read_spec(store: Store, run: str) -> dict[str, Any]:
-    """`spec.json` as a plain object: views must not wait for pydantic. The keeper validates before it launches."""
+    """`spec.json` as a plain object; the keeper checks it before it launches."""
     try:
         body = json.loads(store.get(layout.spec_key(run)))
     except ValueError as error:
@@ -153,12 +153,14 @@ def run_seen(folder: RunFolder, jobs: Mapping[str, Job], ages: Ages, policy: rel
         policy=policy,
         want="stop" if control.want == "stop" else "go",
         asked_stop_s=stopping_s if control.want == "stop" else None,
+        why_stop=control.why,
         since_stint=control.since_stint,
         resume_from=control.resume_from,
         stints=tuple(_stint_seen(folder, number, jobs, ages) for number in folder.orders),
         checkpoints=folder.checkpoints,
         run=folder.run,
         checkpoint_place=folder.spec.get("checkpoint", ""),
+        contract=folder.spec.get("contract", "plain"),
         limit_s=control.limit_s or folder.spec.get("limit_s"),
     )
 

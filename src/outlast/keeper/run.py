@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import secrets as random_words
 import time
@@ -14,6 +15,7 @@ from outlast.inside import layout
 from outlast.inside.records import End, Order, now_text
 from outlast.inside.stores.base import Store
 from outlast.keeper.observe import Ages, RunFolder, run_seen
+from outlast.keeper.servers import Servers
 from outlast.keeper.view import policy_of, short_view, useful_fraction
 from outlast.model.spec import RunSpec
 from outlast.model.states import EndReason, StintState
@@ -67,9 +69,12 @@ class KeptRun:
         self._settings = settings
         self._platforms = platforms
         self._secrets = secrets
+        self._servers = Servers(settings.home)
         self._ages = Ages(clock)
         self._settled: set[int] = set()  # stints that have an end and no job any more
         self._spec: RunSpec | None = None
+        self.hold = ""  # why the first stint must wait; set by whoever knows of other runs
+        self.is_over = False  # as of the last look
         self._useful: tuple[int, float | None] = (0, None)  # ends counted, fraction
         self.folder.refresh()
         # Jobs of old stints were dealt with by whoever ordered the next one; the last few are asked about.
@@ -90,6 +95,7 @@ class KeptRun:
 
     def look(self, jobs: Mapping[str, Job]) -> Look:
         """Decide on a folder that was just refreshed and the jobs as just polled, act, and look again until quiet."""
+        self._revive_servers()
         decision = self._decide(jobs)
         for _ in range(_STEPS):
             actions = [action for action in decision.actions if not isinstance(action, relay.Wait)]
@@ -107,7 +113,8 @@ class KeptRun:
 
     def _decide(self, jobs: Mapping[str, Job]) -> relay.Decision:
         policy = policy_of(self._settings, self.folder.spec, self.folder.control)
-        decision = relay.decide(run_seen(self.folder, jobs, self._ages, policy))
+        seen = run_seen(self.folder, jobs, self._ages, policy)
+        decision = relay.decide(dataclasses.replace(seen, hold=self.hold))
         for number in self.folder.ends:
             job = jobs.get(job_name(self.folder.run, number))
             if job is not None and job.state in (JobState.ABSENT, JobState.ENDED):
@@ -152,10 +159,16 @@ class KeptRun:
 
     def _submit(self, stint: int) -> None:
         if self._spec is None:
-            self._spec = RunSpec.model_validate(self.folder.spec)
+            self._spec = RunSpec.from_json(self.folder.spec)
+        self._servers.serve(self.folder.run, self.folder.spec, self.folder.orders[stint].platform)
         launch = Launch(self._spec, self.folder.orders[stint], self._secrets(self.folder.run))
         self._platform_of(stint).submit(launch)
         self._ages.of(("asked", stint), True)
+
+    def _revive_servers(self) -> None:
+        last = self.folder.last
+        if last in self.folder.orders and last not in self.folder.ends:
+            self._servers.revive(self.folder.run, self.folder.spec, self.folder.orders[last].platform)
 
     def _write_end(self, action: relay.WriteEnd) -> bool:
         stint = action.stint
@@ -170,6 +183,7 @@ class KeptRun:
             epoch=beat.epoch if beat else None,
             step=beat.step if beat else None,
             metrics=dict(beat.metrics) if beat else {},
+            best=dict(beat.best) if beat else {},
             by="keeper",
             at=now_text(),
         )
@@ -196,6 +210,7 @@ class KeptRun:
         view = short_view(self.folder, decision, detail=job.detail, useful_fraction=fraction)
         quiet = len(self._settled) >= last and not decision.actions
         self._clean_work()
+        self.is_over = decision.state.is_final
         return Look(view, decision.state.is_final and quiet, self._delay_s(decision, job))
 
     def _delay_s(self, decision: relay.Decision, job: Job) -> float:

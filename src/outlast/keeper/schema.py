@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 metadata = sa.MetaData()
 
@@ -28,6 +28,8 @@ runs = sa.Table(
     sa.Column("open", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("runs_by_name", "name"),
     sa.Index("runs_by_open", "open"),
+    # Since version 3: everything that a list is chosen by, so that a look through all runs does not pass their views.
+    sa.Index("runs_listed", "created_at", "id", "name", "state", "open"),
 )
 
 leases = sa.Table(
@@ -36,6 +38,18 @@ leases = sa.Table(
     sa.Column("run_id", sa.String(80), primary_key=True),
     sa.Column("holder", sa.String(64), nullable=False),
     sa.Column("expires", sa.Float, nullable=False),
+)
+
+# Since version 3: what runs are found by. Made from `view_json`, so that `reindex` makes it anew with the rows.
+run_values = sa.Table(
+    "run_values",
+    metadata,
+    sa.Column("run_id", sa.String(80), primary_key=True),
+    sa.Column("kind", sa.String(8), primary_key=True),  # param, last, best or link
+    sa.Column("name", sa.String(255), primary_key=True),
+    sa.Column("number", sa.Float),  # null for what is no number
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Index("run_values_by_name", "name", "kind", "number", "run_id"),
 )
 
 
@@ -48,8 +62,21 @@ def _say_which_runs_are_open(connection: sa.Connection) -> None:
         index.create(connection, checkfirst=True)
 
 
+def _say_what_runs_are_found_by(connection: sa.Connection) -> None:
+    """2 → 3: metrics come from the rows; the parameters of older runs come with the next `outlast reindex`."""
+    from outlast.keeper.search import read_view, value_rows
+
+    run_values.create(connection, checkfirst=True)
+    for index in runs.indexes:
+        index.create(connection, checkfirst=True)
+    for run, text in connection.execute(sa.select(runs.c.id, runs.c.view_json)).all():
+        found = value_rows(run, read_view(text))
+        if found:
+            connection.execute(sa.insert(run_values), found)
+
+
 #: UPGRADES[n] makes version n + 1 into n + 2. All needed steps run in one transaction.
-UPGRADES: list[Callable[[sa.Connection], None]] = [_say_which_runs_are_open]
+UPGRADES: list[Callable[[sa.Connection], None]] = [_say_which_runs_are_open, _say_what_runs_are_found_by]
 
 
 def version_of(connection: sa.Connection) -> int | None:

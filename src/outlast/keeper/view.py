@@ -11,6 +11,7 @@ from outlast.inside import layout
 from outlast.inside.errors import InsideError, NotFound
 from outlast.inside.records import Beat, Control, Manifest
 from outlast.keeper.observe import Ages, RunFolder, run_seen
+from outlast.model.parameters import run_parameters
 from outlast.model.states import EndReason, RunState, StintState
 from outlast.model.view import CheckpointView, RunView, StintView
 from outlast.platforms.base import Job, JobState, job_name
@@ -18,6 +19,7 @@ from outlast.settings import Settings
 
 #: How many stints back the newest epoch, rate and metrics are looked for.
 _BACK = 3
+_VIEW_FIELDS = frozenset(field.name for field in dataclasses.fields(RunView))
 
 
 def policy_of(settings: Settings, spec: Mapping[str, Any], control: Control) -> relay.Policy:
@@ -38,14 +40,15 @@ def first_view(spec: Mapping[str, Any]) -> RunView:
     return RunView(
         id=spec["id"], name=spec["name"], state=RunState.QUEUED, platform=_platforms(spec)[0], user=spec["user"],
         created_at=spec["created_at"], updated_at=spec["created_at"], store=spec["store"], message="starts",
+        sweep=spec.get("sweep") or "", of=spec.get("of") or "", params=run_parameters(spec),
     )  # fmt: skip
 
 
 def view_from_json(body: Mapping[str, Any]) -> RunView:
     """A short view back from `RunView.to_json`; fields of other versions are left out."""
-    names = {field.name for field in dataclasses.fields(RunView)}
-    known = {name: value for name, value in body.items() if name in names}
-    return RunView(**{**known, "state": RunState(body["state"])})
+    known = {name: value for name, value in body.items() if name in _VIEW_FIELDS}
+    known["state"] = RunState(body["state"])
+    return RunView(**known)
 
 
 def decide_from_folder(folder: RunFolder, settings: Settings) -> relay.Decision:
@@ -138,6 +141,7 @@ def _progress(folder: RunFolder, state: RunState) -> dict[str, Any]:
     """Epoch, rate, metrics …: of the newest stint that knows each; a stint that just began knows none."""
     found: dict[str, Any] = {}
     metrics: dict[str, float] = {}
+    best: dict[str, float] | None = None  # each stint carries on what its checkpoint knew: the newest knows all
     for number in range(folder.last, max(0, folder.last - _BACK), -1):
         for source in (folder.ends.get(number), folder.beat(number)):
             if source is None:
@@ -151,9 +155,10 @@ def _progress(folder: RunFolder, state: RunState) -> dict[str, Any]:
             if isinstance(source, Beat) and source.device and number == folder.last:
                 found.setdefault("device", source.device)
             metrics = {**source.metrics, **metrics}
+            best = best or source.best
     if state.is_final:
         found.pop("eta_s", None)
-    return {**found, "metrics": metrics}
+    return {**found, "metrics": metrics, "best": best or {}}
 
 
 def _stint(folder: RunFolder, number: int, ledger: Mapping[str, float]) -> StintView:

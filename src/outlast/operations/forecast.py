@@ -49,6 +49,7 @@ class Forecast:
     useful_fraction: float | None = None  # of machine time, as in the ledger
     done_at: datetime.datetime | None = None
     units_per_stint: float | None = None  # of a stint that is neither the first nor the last
+    unit: str = ""  # epoch or step
 
     @property
     def lost_fraction(self) -> float | None:
@@ -136,7 +137,7 @@ def _chain(
         f"done {_when(done_at, moment)}, {_percent(1 - useful)} lost"
     )
     per_stint = later.units if math.isfinite(later.units) else None
-    return Forecast(sentence, True, stints, total_s, useful, done_at, per_stint)
+    return Forecast(sentence, True, stints, total_s, useful, done_at, per_stint, measured.unit)
 
 
 def _without_total(measured: Measured, limit_s: float | None, later: _Leg) -> Forecast:

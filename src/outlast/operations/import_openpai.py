@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from outlast.errors import SpecError
 from outlast.inside.contracts.openpai.job import Job, Role
 from outlast.operations.openpai import JobFile, read_job
 from outlast.operations.tomlfile import FILE_NAME
+from outlast.operations.tomltext import TomlText, write_new
 from outlast.settings import Settings
 
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
@@ -41,13 +41,7 @@ def import_openpai(
     found = read_job(Path(job_file).absolute(), settings.user)
     path = Path(output).absolute() if output else found.folder / FILE_NAME
     made = _make(found, path)
-    try:
-        with path.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(made.text)
-    except FileExistsError:
-        raise SpecError(f"{path} exists already; it was left as it is", hint="overwrite it with: --force") from None
-    except OSError as error:
-        raise SpecError(f"cannot write {path}: {error.strerror}") from None
+    write_new(path, made.text, force=force)
     return made
 
 
@@ -68,20 +62,25 @@ def _written(path: Path, found: JobFile, script: Path, arguments: list[str], why
         run["args"] = arguments
     if not why:
         run["retries"] = max(0, found.job.retries)
-    lines = [f"# From the OpenPAI job file {found.path.name}. The command line wins over this file.", "[run]"]
-    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in run.items()]
+    toml = TomlText()
+    toml.note(f"From the OpenPAI job file {found.path.name}. The command line wins over this file.")
+    toml.table("run")
+    for key, value in run.items():
+        toml.key(key, value)
     if not why:
-        lines += _tables(found.job)
-    return Imported(path, name, "\n".join(lines) + "\n", why)
+        _write_tables(toml, found.job)
+    return Imported(path, name, str(toml), why)
 
 
-def _tables(job: Job) -> list[str]:
+def _write_tables(toml: TomlText, job: Job) -> None:
     role = job.roles[0]
-    lines = ["", "# what the job asks for; --cpus and --gpus win over it", "[resources]"]
-    lines += [f"cpus = {max(1, role.cpu)}", f"gpus = {role.gpu}"]
+    toml.table("resources", "what the job asks for; --cpus and --gpus win over it")
+    toml.key("cpus", max(1, role.cpu))
+    toml.key("gpus", role.gpu)
     if job.env:
-        lines += ["", "[env]", *(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in job.env.items())]
-    return lines
+        toml.table("env")
+        for key, value in job.env.items():
+            toml.key(key, value)
 
 
 def _plain_command(found: JobFile) -> tuple[list[str] | None, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -21,6 +21,11 @@ from outlast.operations.tomlfile import TomlFile
 
 _HOW_TO_GIVE = "write it like --data ./mnist, --data mnist=./mnist or --data s3://bucket/mnist"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+#: How Xihe names what lies in its hub.
+_IN_HUB = re.compile(r"(?:model|dataset|project):[\w-]+/[\w./-]+")
+
+#: Where a contract puts an input of this name.
+Placing = Callable[[str, Path | Address], str]
 
 
 @dataclass(frozen=True)
@@ -39,16 +44,22 @@ class FoundInput:
 
 
 def find_inputs(
-    data: Sequence[str], cwd: Path, toml: TomlFile | None, folder: Path, problems: Problems
+    data: Sequence[str],
+    cwd: Path,
+    toml: TomlFile | None,
+    folder: Path,
+    problems: Problems,
+    placing: Placing | None = None,
 ) -> list[FoundInput]:
     """All inputs, those of the command line first; one of the same name replaces the file's.
 
-    Names that nobody chose are made from the path, and made different from each other.
+    Names that nobody chose are made from the path, and made different from each other. With `placing` an input is
+    passed by its name, so everyone must have been given one, and lies where that says.
     """
     found: list[FoundInput] = []
     for text in data:
         with problems.collecting():
-            found.append(_from_flag(text, cwd, folder, found))
+            found.append(_from_flag(text, cwd, folder, found, placing))
     taken = {given.name for given in found}
     for entry in toml.data if toml else ():
         if entry.name in taken:
@@ -57,7 +68,9 @@ def find_inputs(
         with problems.collecting():
             _require_name(entry.name, where)
             source = _find_source(entry.source, toml.folder if toml else folder, where)
-            path = _path_for(entry.source, source, folder) if entry.path is None else entry.path
+            path = entry.path
+            if path is None:
+                path = placing(entry.name, source) if placing else _path_for(entry.source, source, folder)
             found.append(FoundInput(entry.name, source, _checked_path(path, where), entry.writable, where))
     for index, given in enumerate(found):
         with problems.collecting():
@@ -65,19 +78,27 @@ def find_inputs(
     return found
 
 
-def _from_flag(text: str, cwd: Path, folder: Path, earlier: Sequence[FoundInput]) -> FoundInput:
+def _from_flag(
+    text: str, cwd: Path, folder: Path, earlier: Sequence[FoundInput], placing: Placing | None
+) -> FoundInput:
     where = f"--data {text}"
     name, source_text = _split(text, cwd)
     if not source_text:
         raise SpecError(f"{where} names no file or folder", hint=_HOW_TO_GIVE)
     source = _find_source(source_text, cwd, where)
+    if name is None and placing is not None:
+        raise SpecError(
+            f"{where} has no name, and inputs are passed by their names here",
+            hint=f"name the option that the script reads: --data data_url={text}",
+        )
     if name is None:
         path = _path_for(source_text, source, folder)
         return FoundInput(_free_name(source, earlier), source, _checked_path(path, where), False, where)
     twin = next((given for given in earlier if given.name == name), None)
     if twin is not None:
         raise SpecError(f"{where} and {twin.where} have the same name {name!r}", hint="give each input its own name")
-    return FoundInput(name, source, _checked_path(name, where), False, where)
+    path = placing(name, source) if placing else name
+    return FoundInput(name, source, _checked_path(path, where), False, where)
 
 
 def _split(text: str, cwd: Path) -> tuple[str | None, str]:
@@ -91,10 +112,14 @@ def _split(text: str, cwd: Path) -> tuple[str | None, str]:
 
 
 def _find_source(text: str, base: Path, where: str) -> Path | Address:
-    match = _SCHEME.match(text)
-    if match is not None:
-        return _find_address(text, match.group(1).lower(), where)
+    if _SCHEME.match(text) is not None:
+        return find_address(text, where)
     path = absolute(text, base)
+    if not path.exists() and _IN_HUB.fullmatch(text):
+        raise SpecError(
+            f"{where}: {text} lies in a hub, and no hub is connected here",
+            hint="clone that repository and give the copy: --data NAME=./folder",
+        )
     if not path.exists():
         relative = "" if Path(text).is_absolute() else f" (relative to {base})"
         near = guess_path(text, path)
@@ -105,12 +130,16 @@ def _find_source(text: str, base: Path, where: str) -> Path | Address:
     return _require_readable(path, where)
 
 
-def _find_address(text: str, scheme: str, where: str) -> Path | Address:
+def find_address(text: str, where: str, *, must_exist: bool = True) -> Path | Address:
+    """The place of an address, one on this machine as a path. Stores are asked later."""
+    scheme = text.partition("://")[0].lower()
     if scheme not in SCHEMES:
         near = closest(scheme, SCHEMES)
-        hint = f"did you mean {near}://?" if near else "copy the data to this machine and give its path"
+        instead = "copy the data to this machine and give its path" if must_exist else "name a folder, like ./out"
+        hint = f"did you mean {near}://?" if near else instead
         known = ", ".join(f"{each}://" for each in SCHEMES)
-        raise SpecError(f"{where}: data from {scheme}:// cannot be read; known: {known}", hint=hint)
+        problem = f"data from {scheme}:// cannot be read" if must_exist else f"nothing can be brought to {scheme}://"
+        raise SpecError(f"{where}: {problem}; known: {known}", hint=hint)
     if scheme != "file":
         try:
             return parse_address(text)
@@ -120,6 +149,8 @@ def _find_address(text: str, scheme: str, where: str) -> Path | Address:
     path = Path(unquote(parts.path))
     if parts.netloc not in ("", "localhost") or not path.is_absolute():
         raise SpecError(f"{where} is not the address of a file here", hint="write it like file:///data/mnist")
+    if not must_exist:
+        return path
     if not path.exists():
         near = guess_path(str(path), path)
         raise SpecError(f"{where}: no such file or folder: {path}{near}", hint="" if near else _HOW_TO_GIVE)

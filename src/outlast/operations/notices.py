@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlast.model.quantities import format_duration
+from outlast.model.spec import DEFAULT_CHECKPOINT
 from outlast.operations.inputs import FoundInput
 from outlast.operations.said import Sayings
 
@@ -24,7 +25,9 @@ def find_notices(resolved: Resolved, said: Sayings, found: Sequence[FoundInput])
     """One sentence for each thing worth a second look; none of them stops the run."""
     notices = []
     place = said.get("checkpoint")
-    if resolved.limit_s is not None and place is None and not _imports_outlast(resolved.folder / resolved.script):
+    # The first generation of ModelArts saves by uploading, which is noticed.
+    is_known = resolved.checkpoint != DEFAULT_CHECKPOINT or resolved.contract == "modelarts-v1"
+    if resolved.limit_s is not None and not is_known and not _imports_outlast(resolved.folder / resolved.script):
         notices.append(
             f"no --checkpoint is given and {resolved.script} does not import outlast: unless it ends within "
             f"{format_duration(resolved.limit_s)}, the run fails at the first limit; name the place it saves to with "

@@ -13,6 +13,7 @@ from outlast.errors import SpecError
 from outlast.inside.contracts.openpai.containers import has_image
 from outlast.inside.contracts.openpai.contract import CODE
 from outlast.inside.contracts.openpai.job import Job
+from outlast.inside.namenodes import name_nodes
 from outlast.inside.stores import is_remote
 from outlast.model.quantities import format_size
 from outlast.model.request import RunRequest
@@ -24,8 +25,11 @@ from outlast.openpai.names import generated_name, rewrite, substitute
 from outlast.openpai.protocolv2 import Runnable, read_v2
 from outlast.openpai.protocolv2 import to_job as job_of_v2
 from outlast.openpai.vscode import PROPOSED_INCLUDE, find_workspace, read_settings
+from outlast.operations.environments import with_pinned_image
+from outlast.operations.said import Sayings
 from outlast.operations.target import Target
 from outlast.settings import Settings
+from outlast.store.maps import load_maps
 
 if TYPE_CHECKING:
     from outlast.operations.resolve import Resolved
@@ -90,10 +94,11 @@ def request_from_job(request: RunRequest, settings: Settings, target: Target) ->
     if not _USER.fullmatch(user):
         raise SpecError(f"--user {user!r}: not a user name", hint="use letters, digits, '.', '_' and '-'")
     is_v2 = path.suffix in (".yaml", ".yml")
-    read = _read_v2(path, user) if is_v2 else _read_v1(path, user, _said_fs_uri(request))
+    read = _read_v2(path, user) if is_v2 else _read_v1(path, user, _said_fs_uri(request) or _mapped_fs_uri(settings))
     if not read.job.task_count:
         raise SpecError(f"{target.script} has no task to run", hint="give a task role a taskNumber of at least 1")
-    job, engines = _with_engines(read.job, request)
+    job = with_pinned_image(read.job, Sayings(request, target.toml), settings)
+    job, engines = _with_engines(job, request)
     resources, capped = _resources(job, request, settings)
     notices = [*read.notices, *engines, *capped]
     asked = replace(
@@ -101,7 +106,7 @@ def request_from_job(request: RunRequest, settings: Settings, target: Target) ->
         **resources,
         retries=0 if request.retries is None else request.retries,  # the job has a policy of its own
         checkpoint=_place(request.checkpoint, job),
-        output=_place(request.output, job),
+        output=_output(request.output, job),
         sandbox="off" if any(role.engine for role in job.roles) else request.sandbox,
         **_pack(read, request, path),
     )
@@ -157,8 +162,8 @@ def _read_v1(path: Path, user: str, said_fs_uri: str | None, *, generate: bool =
         if "://" not in body["codeDir"] and said_fs_uri is None:
             raise SpecError(
                 f"{path.name}: codeDir {body['codeDir']} lies in the cluster's file system, which is not known here",
-                hint=f"name it with --env {_FS_URI}=hdfs://HOST:50070, or let the workspace's files be the code with "
-                "pai.job.upload.enabled in .vscode/settings.json",
+                hint=f"name it with --env {_FS_URI}=hdfs://HOST:50070, let a folder play it with outlast store map, or "
+                "let the workspace's files be the code with pai.job.upload.enabled in .vscode/settings.json",
             )
         place = job.code_dir if "://" in job.code_dir else f"{fs_uri}/{job.code_dir.lstrip('/')}"
         source = re.sub(r"^webhdfs://", "hdfs://", place)
@@ -213,6 +218,12 @@ def _said_fs_uri(request: RunRequest) -> str | None:
     return given[-1].rstrip("/") if given else None
 
 
+def _mapped_fs_uri(settings: Settings) -> str | None:
+    """The name node that a folder plays, when there is only one: that is the file system which the job means."""
+    nodes = name_nodes(load_maps(settings.home))
+    return nodes[0].address if len(nodes) == 1 else None
+
+
 # ---- what the job says for the request
 
 
@@ -224,6 +235,11 @@ def _run_name(job: Job) -> str:
 def _place(given: str | None, job: Job) -> str | None:
     """`--checkpoint '$PAI_JOB_NAME/ckpt'` means the folder that `codeDir` becomes, whatever the job is called."""
     return given and substitute(given, job.name, job.user, job.fs_uri)
+
+
+def _output(given: str | tuple[str, ...] | None, job: Job) -> tuple[str, ...] | None:
+    texts = (given,) if isinstance(given, str) else given
+    return texts and tuple(substitute(text, job.name, job.user, job.fs_uri) for text in texts)
 
 
 def _pack(read: _Read, request: RunRequest, path: Path) -> dict[str, Any]:
@@ -240,7 +256,7 @@ def _moved(given: Input, code_name: str) -> Input:
     """An input as the code sees it, which lies one folder down when it has a name."""
     if not code_name or posixpath.isabs(given.path):
         return given
-    return given.model_copy(update={"path": posixpath.normpath(posixpath.join(code_name, given.path))})
+    return replace(given, path=posixpath.normpath(posixpath.join(code_name, given.path)))
 
 
 def _with_engines(job: Job, request: RunRequest) -> tuple[Job, list[str]]:
@@ -283,8 +299,8 @@ def _resources(job: Job, request: RunRequest, settings: Settings) -> tuple[dict[
     found: dict[str, Any] = {}
     notices: list[str] = []
     is_local = (request.platform or settings.platform) == "local"
-    remembered = Path(settings.home) / "local"
-    have = Machine.look(remembered / "machine.json" if remembered.is_dir() else None).capacity if is_local else None
+    remembered = Path(settings.home) / "local" / "machine.json"
+    have = Machine.look(remembered, remember=False).capacity if is_local else None
     for name, count in wanted.items():
         said = getattr(request, name)
         most = count if have is None else getattr(have, name)

@@ -19,10 +19,14 @@ from outlast.inside.stores import is_remote
 from outlast.inside.until import Until
 from outlast.model.quantities import format_duration, parse_duration, parse_size
 from outlast.model.request import RunRequest
-from outlast.model.spec import DEFAULT_CHECKPOINT, NAME_PATTERN, CodePack, Input, Resources, RunSpec
+from outlast.model.spec import NAME_PATTERN, CodePack, Contract, Input, Output, PinnedEnvironment, Resources, RunSpec
+from outlast.operations.aim_place import with_aim
+from outlast.operations.contracts import NAMING, find_contract, find_network, placing_for, settle, usual_requirements
 from outlast.operations.inputs import FoundInput, find_inputs, lies_in
 from outlast.operations.interpreter import find_python
 from outlast.operations.notices import find_notices
+from outlast.operations.outputs import FoundOutputs, clashes, find_outputs, path_of, places_for
+from outlast.operations.patterns import find_patterns
 from outlast.operations.problems import Problems, guess, guess_path
 from outlast.operations.said import Said, Sayings
 from outlast.operations.surroundings import find_env, find_params, find_secrets
@@ -62,14 +66,22 @@ class Resolved:
     allow_secret_files: bool = False
     leave_out: tuple[str, ...] = ()  # places of the code folder that are not code, relative to it
     notices: tuple[str, ...] = ()
-    contract: Literal["plain", "openpai"] = "plain"
+    contract: Contract = "plain"
+    metric_patterns: tuple[str, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    maps: dict[str, str] = field(default_factory=dict)
+    drop_args: tuple[str, ...] = ()
+    log_folder: str | None = None
+    environment: PinnedEnvironment | None = None
+    of: str | None = None
+    aim: str | None = None
     job: dict[str, Any] | None = None
     secret_values: dict[str, str] = field(default_factory=dict)  # those of the job itself; never in the spec
 
     def to_spec(self, id: str, created_at: str, code: CodePack) -> RunSpec:
         """The specification of one run of this request."""
         ours = {each.name: getattr(self, each.name) for each in fields(self)}
-        kept = {name: value for name, value in ours.items() if name in RunSpec.model_fields}
+        kept = {each.name: ours[each.name] for each in fields(RunSpec) if each.name in ours}
         return RunSpec(id=id, created_at=created_at, code=code, code_folder=str(self.folder), **kept)
 
 
@@ -79,6 +91,7 @@ def resolve(request: RunRequest, settings: Settings) -> Resolved:
     if target.is_job:
         from outlast.operations.openpai import request_from_job
 
+        find_contract(Sayings(request, target.toml), target)
         asked = request_from_job(request, settings, target)
         return asked.complete(_Resolving(asked.request, settings, asked.target).resolve())
     return _Resolving(request, settings, target).resolve()
@@ -94,13 +107,20 @@ class _Resolving:
         self.said = Sayings(request, target.toml)
         self.problems = Problems()
         self.values: dict[str, Any] = {}
+        self.contract: Contract = find_contract(self.said, target)
+        self.outputs = FoundOutputs()
 
     def resolve(self) -> Resolved:
         steps = (
-            self._name, self._surroundings, self._requirements, self._python, self._places, self._times, self._until,
-            self._counts, self._resources, self._platforms, self._store, self._sandbox,
+            self._name, self._surroundings, self._requirements, self._python, self._environment,
+            self._places, self._times, self._until, self._counts, self._resources, self._platforms,
+            self._store, self._sandbox, self._network, self._patterns,
         )  # fmt: skip
-        found = find_inputs(self.request.data, self.request.cwd, self.target.toml, self.target.folder, self.problems)
+        found = find_inputs(
+            self.request.data, self.request.cwd, self.target.toml, self.target.folder, self.problems,
+            placing_for(self.contract),
+        )  # fmt: skip
+        self.outputs = find_outputs(self.said, self.target, self.contract, self.problems)
         for step in steps:
             with self.problems.collecting():
                 step()
@@ -112,15 +132,17 @@ class _Resolving:
             user=self.settings.user,
             script=self.target.script,
             inputs=tuple(given.to_spec() for given in found),
-            network=said.value("network", True),
             folder=self.target.folder,
             include=tuple(said.value("include", (), "pack")),
             exclude=tuple(said.value("exclude", (), "pack")),
             allow_secret_files=said.value("allow_secret_files", False, "pack"),
             leave_out=self._leave_out(found),
+            contract=self.contract,
+            of=self.request.of,
             **self.values,
         )
-        return replace(resolved, notices=find_notices(resolved, self.said, found))
+        resolved = with_aim(settle(resolved, said, self.settings), bool(self.request.aim))
+        return replace(resolved, notices=(*resolved.notices, *find_notices(resolved, self.said, found)))
 
     # ---- what is run
 
@@ -146,6 +168,7 @@ class _Resolving:
         self.values["requirements"] = None
         said = self.said.get("requirements")
         if said is None:
+            self.values["requirements"] = usual_requirements(self.contract, self.target)
             return
         folder = self.target.folder
         path = absolute(said.value, folder)
@@ -165,15 +188,29 @@ class _Resolving:
             base = self.target.toml.folder
         self.values["python"] = find_python(self.said.get("python"), base)
 
+    def _environment(self) -> None:
+        from outlast.operations.environments import pin
+
+        pinned, python = pin(self.said, self.settings, self.values.get("python"), is_job=self.target.is_job)
+        self.values.update(environment=pinned, **({"python": python} if python else {}))
+
     # ---- where it saves
 
     def _places(self) -> None:
-        self.values["checkpoint"], self.values["output"] = DEFAULT_CHECKPOINT, None
-        for name in ("checkpoint", "output"):
-            said = self.said.get(name)
-            if said is not None:
-                with self.problems.collecting():
-                    self.values[name] = self._place(said)
+        outputs = []
+        for each in self.outputs.named:
+            with self.problems.collecting():
+                path = path_of(each, self.contract)
+                outputs.append(each.to_spec(path if self.contract in NAMING else self._place(Said(path, each.where))))
+        self.values["outputs"] = tuple(outputs)
+        self.values["checkpoint"], self.values["output"] = places_for(outputs, self.contract)
+        for name, said in self._said_places():
+            with self.problems.collecting():
+                self.values[name] = self._place(said)
+
+    def _said_places(self) -> list[tuple[str, Said]]:
+        said = (("checkpoint", self.said.get("checkpoint")), ("output", self.outputs.place))
+        return [(name, each) for name, each in said if each is not None]
 
     def _place(self, said: Said) -> str:
         folder = self.target.folder
@@ -199,9 +236,12 @@ class _Resolving:
                     f"{given.where} would be put over the script {self.target.script}",
                     hint="give the input another name, like --data NAME=SRC",
                 )
-        for name in ("checkpoint", "output"):
-            said, place = self.said.get(name), self.values.get(name)
-            if said is None or place is None:
+        if self.contract in NAMING:
+            for problem in clashes(self.outputs.named, found, list(self.values.get("params", ()))):
+                self.problems.add(problem, hint="give one of them another name or place")
+        for name, said in self._said_places():
+            place = self.values.get(name)
+            if place is None:
                 continue
             requirements = self.values.get("requirements")
             if requirements and lies_in(requirements, place):
@@ -225,7 +265,9 @@ class _Resolving:
     def _leave_out(self, found: Sequence[FoundInput]) -> tuple[str, ...]:
         places = [self.values["checkpoint"], self.values["output"]]
         places += [self._in_folder(given.path) for given in found]
-        places += [self._in_folder(given.source.as_posix()) for given in found if isinstance(given.source, Path)]
+        sources = [*(given.source for given in found), *(each.target for each in self.outputs.named)]
+        sources += [self.settings.home]  # somebody may keep it beside the script
+        places += [self._in_folder(each.as_posix()) for each in sources if isinstance(each, Path)]
         return tuple(dict.fromkeys(place for place in places if place))
 
     # ---- how long
@@ -257,6 +299,9 @@ class _Resolving:
             return said, parse_duration(said.value)
         except ValueError:
             raise said.wrong("not a duration", hint="write it like 90s, 15m, 1h30m or 2d") from None
+
+    def _patterns(self) -> None:
+        self.values["metric_patterns"] = find_patterns(self.target.toml)
 
     def _until(self) -> None:
         self.values["until"] = None
@@ -339,3 +384,6 @@ class _Resolving:
         if said.value not in ("auto", "on", "off"):
             raise said.wrong("not a choice", hint="write auto, on or off")
         self.values["sandbox"] = said.value
+
+    def _network(self) -> None:
+        self.values["network"] = find_network(self.said, self.contract)

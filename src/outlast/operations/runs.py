@@ -1,4 +1,4 @@
-"""The verbs on runs that exist: list, show, stop, resume, remove, wait, watch."""
+"""The verbs on runs that exist: show, stop, resume, remove, wait, watch; `listing.py` has the list."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import dataclasses
 import shutil
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from outlast.errors import NotFoundError, OutlastError, SpecError, StoreError, UsageError
 from outlast.inside import layout
@@ -18,18 +17,16 @@ from outlast.keeper.home import Home
 from outlast.keeper.inbox import drop_marker
 from outlast.keeper.observe import RunFolder
 from outlast.keeper.secrets import SecretsFile
-from outlast.keeper.view import decide_from_folder, full_view, short_view, stint_views, useful_fraction, view_from_json
+from outlast.keeper.view import decide_from_folder, full_view, short_view, stint_views, view_from_json
 from outlast.keeper.wake import ensure_keeper, keeper_is_there
 from outlast.model.quantities import format_duration, parse_duration
 from outlast.model.states import RunState
 from outlast.model.view import RunView
 from outlast.operations.faults import spoken
-from outlast.operations.locate import Located, find_row, locate, open_index, open_run_store
+from outlast.operations.listing import list_runs as list_runs  # noqa: PLC0414 - one of the verbs on runs
+from outlast.operations.locate import Located, find_row, locate, open_index
 from outlast.operations.room import full_disk_notice
 from outlast.settings import Settings
-
-if TYPE_CHECKING:
-    from outlast.keeper.index import RunRow
 
 #: How often a watched run folder is read.
 WATCH_S = 0.2
@@ -39,22 +36,6 @@ _REMOTE_LOOKS = 2
 OUTAGE_S = 300.0
 #: A run that shows no running stint for so long: ask the index what the keeper says about it.
 _ASK_KEEPER_S = 2.0
-
-
-def list_runs(settings: Settings) -> list[RunView]:
-    """Every run of this home, newest first; a run is there as soon as its submit has returned.
-
-    Open runs are read from their folders: the index may be a second behind, and the next command may rely on it.
-    """
-    home = Home(settings.home)
-    index = open_index(home)
-    try:
-        rows = index.all_runs()
-    finally:
-        index.close()
-    if any(row.open for row in rows) and not keeper_is_there(home):
-        ensure_keeper(home)
-    return [_fresh_view(settings, row) if row.open else view_from_json(row.view) for row in reversed(rows)]
 
 
 def show_run(settings: Settings, ref: str) -> RunView:
@@ -253,25 +234,6 @@ def _view(folder: RunFolder, settings: Settings) -> RunView:
     return short_view(folder, decide_from_folder(folder, settings))
 
 
-def _fresh_view(settings: Settings, row: RunRow) -> RunView:
-    """A run's short view as of now; what the keeper wrote last when the folder cannot be read."""
-    known = view_from_json(row.view)
-    try:
-        store = open_run_store(Home(settings.home), row.store, row.id)
-        folder = Located(row.id, row.store, store).folder()
-    except OutlastError:
-        return known
-    view = _view(folder, settings)
-    if view.state.is_final:
-        return dataclasses.replace(view, useful_fraction=useful_fraction(folder))
-    view = dataclasses.replace(view, useful_fraction=known.useful_fraction)
-    if known.stints != view.stints:
-        return view
-    message = known.message if known.message.startswith(view.message) else view.message
-    trouble = full_disk_notice(Home(settings.home), row.store)
-    return dataclasses.replace(view, message=message, notice=trouble or known.notice or view.notice)
-
-
 def _kept_view(settings: Settings, run: str) -> RunView | None:
     """What the keeper last wrote about a run; None when it knows nothing or the index cannot be read."""
     with contextlib.suppress(OutlastError):
@@ -349,3 +311,4 @@ def _remove_traces(home: Home, run: str) -> None:
     (home.inbox / run).unlink(missing_ok=True)
     SecretsFile(home).forget_run(run)
     shutil.rmtree(home.work / run, ignore_errors=True)
+    shutil.rmtree(home.points / run, ignore_errors=True)

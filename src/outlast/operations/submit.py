@@ -29,6 +29,7 @@ from outlast.model.spec import CodePack, RunSpec
 from outlast.operations.faults import spoken
 from outlast.operations.room import require_room
 from outlast.operations.secrets import collect_secrets
+from outlast.operations.servers import require_servers
 from outlast.platforms.base import Launch, Plan, Platform
 from outlast.settings import Settings
 
@@ -51,7 +52,7 @@ class RunPlan:
 
 
 @dataclass(frozen=True)
-class _Checked:
+class Checked:
     """A request that can work: resolved, what it needs reached, its code packed aside, its platform asked."""
 
     resolved: Resolved
@@ -64,11 +65,24 @@ class _Checked:
     def spec(self, run: str) -> RunSpec:
         return self.resolved.to_spec(run, now_text(), self.code)
 
+    def secrets(self, file: SecretsFile) -> dict[str, str]:
+        """Everything private that the run's stints need, by name."""
+        named = collect_secrets(self.resolved.secrets, os.environ, file)
+        return {**named, **self.resolved.secret_values, **self.reached.secrets}
+
+    def send_code(self, progress: Progress | None) -> None:
+        """Put the code pack into the store; one that is there already costs a question."""
+        from outlast.inside.blobs import Blobs
+
+        _tell(progress, f"sending {self.code.files} files, {format_size(self.code.size_bytes)}")
+        with spoken("sending the code"):
+            Blobs(self.reached.store).put_file(str(self.archive))
+
 
 def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
     """Check a request completely and say what it would start. Starts and keeps nothing."""
     home = Home(settings.home)
-    with _checked(request, settings, home, None) as checked:
+    with checking(request, settings, home, None) as checked:
         spec = checked.spec(new_run_id())
         collect_secrets(spec.secrets, os.environ, SecretsFile(home))
         plan = checked.platform.plan(Launch(spec, _preview_order(spec)))
@@ -76,27 +90,23 @@ def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
     return RunPlan(spec, checked.pack, plan, tuple(dict.fromkeys(notices)))
 
 
-def submit_run(request: RunRequest, settings: Settings, progress: Progress | None = None) -> RunSpec:
+def submit_run(
+    request: RunRequest, settings: Settings, progress: Progress | None = None, *, wanted: str | None = None
+) -> RunSpec:
     """Start a run and return its spec; the run goes on without us.
 
     Everything is checked before anything is written. When this returns, the run is in the store and a keeper looks
-    after it; when it raises, there is no run.
+    after it; when it raises, there is no run. `wanted` is the id that it gets unless that is taken.
     """
-    from outlast.inside.blobs import Blobs
 
     home = Home(settings.home)
-    with _checked(request, settings, home, progress) as checked:
+    with checking(request, settings, home, progress) as checked:
         secrets_file = SecretsFile(home)
-        secrets = {
-            **collect_secrets(checked.resolved.secrets, os.environ, secrets_file),
-            **checked.resolved.secret_values, **checked.reached.secrets,
-        }  # fmt: skip
+        secrets = checked.secrets(secrets_file)
         store = checked.reached.store
-        _tell(progress, f"sending {checked.code.files} files, {format_size(checked.code.size_bytes)}")
-        with spoken("sending the code"):
-            Blobs(store).put_file(str(checked.archive))
+        checked.send_code(progress)
         with spoken("writing the run folder"):
-            spec = _write_spec(store, checked, lambda run: secrets_file.save_run(run, secrets), home)
+            spec = write_spec(store, checked.spec, lambda run: secrets_file.save_run(run, secrets), home, wanted)
     try:
         drop_marker(home, spec.id, spec.store)
     except OutlastError:
@@ -111,9 +121,13 @@ def submit_run(request: RunRequest, settings: Settings, progress: Progress | Non
     return spec
 
 
-def _write_spec(store: Store, checked: _Checked, keep_secrets: Callable[[str], None], home: Home) -> RunSpec:
+def write_spec(
+    store: Store, make: Callable[[str], RunSpec], keep_secrets: Callable[[str], None], home: Home,
+    wanted: str | None = None,
+) -> RunSpec:  # fmt: skip
+    """Write the folder of a new run under a free id; nobody looks after it before its marker is dropped."""
     while True:
-        spec = checked.spec(new_run_id())
+        spec, wanted = make(wanted or new_run_id()), None
         if store.head(layout.spec_key(spec.id)) is not None:
             continue
         # Secrets and control come first: a run that can be seen must be complete.
@@ -121,7 +135,7 @@ def _write_spec(store: Store, checked: _Checked, keep_secrets: Callable[[str], N
         control = Control(at=now_text(), by=home.id)
         if not store.put_if_absent(layout.control_key(spec.id), control.to_bytes()):
             continue
-        body = to_bytes(spec.model_dump(mode="json"))
+        body = to_bytes(spec.to_json())
         if store.put_if_absent(layout.spec_key(spec.id), body):
             return spec
 
@@ -137,12 +151,18 @@ def _start_first_stint(
 
 
 @contextlib.contextmanager
-def _checked(request: RunRequest, settings: Settings, home: Home, progress: Progress | None) -> Iterator[_Checked]:
+def checking(request: RunRequest, settings: Settings, home: Home, progress: Progress | None) -> Iterator[Checked]:
+    """Check a request completely. Its code lies packed aside until the block ends; nothing else is written."""
+    from outlast.operations.contracts import with_single_files
     from outlast.operations.remote import reach
     from outlast.operations.resolve import resolve
     from outlast.platforms.registry import create
     from outlast.store.pack import plan_pack, write_pack
 
+    if request.of is not None:
+        from outlast.operations.evaluated import with_results
+
+        request = with_results(request, settings, lambda words: _tell(progress, words))
     resolved = resolve(request, settings)
     if request.name is not None:
         _refuse_second_of_name(home, request.name)
@@ -152,14 +172,18 @@ def _checked(request: RunRequest, settings: Settings, home: Home, progress: Prog
     )
     _refuse_missing(resolved, pack)
     reached = reach(resolved, home, lambda words: _tell(progress, words))
+    resolved = with_single_files(resolved, reached.single_files)
     require_room(home, resolved.store, pack.size_bytes, reached.input_bytes)
     platform = create(resolved.platforms[0], settings)
     with home.explained():
         temporary = tempfile.TemporaryDirectory(dir=home.cache, prefix="pack-")
     with temporary as folder:
         archive = Path(folder) / "code.tar"
-        checked = _Checked(resolved, reached, platform, pack, write_pack(pack, archive), archive)
-        platform.check(checked.spec("check"))
+        checked = Checked(resolved, reached, platform, pack, write_pack(pack, archive), archive)
+        spec = checked.spec("check")
+        platform.check(spec)
+        if spec.maps:
+            require_servers(spec.to_json(), home.path)
         yield checked
 
 

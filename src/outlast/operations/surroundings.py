@@ -57,6 +57,10 @@ def find_params(said: Sayings) -> dict[str, str]:
         if value is None:
             raise SpecError(f"--param {name} has no value", hint=f"write --param {name}=VALUE")
         given[name] = value
+    for name, value in _running_parameters(said.request.running_parameters):
+        if name in given:
+            raise SpecError(f"the parameter {name} is given twice", hint="keep one of them, in --params or in --param")
+        given[name] = value
     args = said.get("args")
     options = _options(args.value) if args else set()
     clash = sorted(options & set(given))
@@ -79,6 +83,18 @@ def find_params(said: Sayings) -> dict[str, str]:
                 f"parameter {name!r} cannot be passed as --{name}=…", hint="use letters, digits, '_' and '-'"
             )
     return found
+
+
+def _running_parameters(text: str | None) -> list[tuple[str, str]]:
+    """`a=1;b=2`, as the forms of ModelArts take them."""
+    from outlast.inside.contracts.modelarts import pairs_of
+
+    for part in (text or "").split(";"):
+        if part.strip() and (not part.partition("=")[0].strip() or "=" not in part):
+            raise SpecError(
+                f"--params: {part.strip()!r} is not NAME=VALUE", hint='write it like --params "lr=0.1;batch=4"'
+            )
+    return pairs_of(text or "")
 
 
 def _place_of(args: Said) -> str:

@@ -39,16 +39,21 @@ KEYS: tuple[Key, ...] = (
     Key("run", "grace", "amount", '"10s"', "time to save between the request to stop and the end"),
     Key("run", "retries", "count", "1", "how often a failing script is started again after progress"),
     Key("run", "requirements", "text", '"requirements.txt"', "packages to install first; default: none"),
+    Key("run", "environment", "text", '"torch-cpu"', "a named environment to start from; see outlast environments"),
     Key("run", "python", "text", '"python3"', "interpreter of the script; default: the active environment's"),
     Key("run", "secrets", "texts", '["WANDB_API_KEY"]', "variables to pass on without ever writing them down"),
     Key("run", "platform", "text", '"local"', "where to run; several, separated by commas"),
     Key("run", "store", "text", '"obs://bucket/prefix"', "where the run folder is kept; default: the setting store"),
     Key("run", "network", "switch", "true", "whether the script may reach the network"),
     Key("run", "sandbox", "text", '"auto"', "shut the script off from the machine: auto, on or off"),
+    Key("run", "contract", "text", '"modelarts"', "what the script was written for; default: plain"),
+    Key("run", "drop_unknown", "switch", "false", "leave out options of the contract that the script would refuse"),
+    Key("run", "ma_log", "switch", "false", "show the log in the folder MA_LOG beside the script too"),
     Key("resources", "cpus", "count", "1", "processor cores"),
     Key("resources", "memory", "amount", '"8G"', "a stint that uses more is ended; default: no limit"),
     Key("resources", "gpus", "count", "0", "NVIDIA cards"),
     Key("resources", "npus", "count", "0", "Ascend cards"),
+    Key("metrics", "patterns", "texts", "['my loss (?P<loss>[0-9.]+)']", "regular expressions for lines of your own"),
     Key("pack", "include", "texts", '["weights/*.pt"]', "files to pack even if .gitignore names them"),
     Key("pack", "exclude", "texts", '["notebooks/"]', "files to leave out of the pack"),
     Key("pack", "allow_secret_files", "switch", "false", "pack files that look like keys or passwords"),
@@ -67,9 +72,14 @@ FREE_TABLES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             'labels = { source = "/data/labels.csv", path = "labels.csv", writable = false }',
         ),
     ),
+    (
+        "outputs",
+        "results that are brought to a folder or an address while the script writes them",
+        ('train_url = "./out"', 'aim_repo = "obs://bucket/aim"'),
+    ),
 )
 
-_TABLES = ("run", "params", "env", "data", "resources", "pack")
+_TABLES = ("run", "params", "env", "data", "outputs", "resources", "metrics", "pack")
 _DATA_KEYS = ("source", "path", "writable")
 _KINDS = {
     "text": "text in quotes",
@@ -99,6 +109,7 @@ class TomlFile:
     params: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     data: tuple[TomlInput, ...] = ()
+    outputs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -115,12 +126,12 @@ def read_toml(path: Path) -> TomlFile:
             problems.add(_unknown_table(path, table))
         elif not isinstance(content, dict):
             problems.add(f"{path.name}: {table} = {_short(content)} must be a table: write [{table}] above its keys")
-        elif table in ("run", "resources", "pack"):
+        elif table in ("run", "resources", "metrics", "pack"):
             for name, value in content.items():
                 with problems.collecting():
                     values[table, name] = _checked(path, table, name, value)
-    tables = {name: _table(body, name) for name in ("params", "env", "data")}
-    params, env, data = {}, {}, []
+    tables = {name: _table(body, name) for name in ("params", "env", "data", "outputs")}
+    params, env, data, outputs = {}, {}, [], {}
     for name, value in tables["params"].items():
         with problems.collecting():
             params[name] = _scalar(path, "params", name, value)
@@ -130,8 +141,11 @@ def read_toml(path: Path) -> TomlFile:
     for name, value in tables["data"].items():
         with problems.collecting():
             data.append(_input(path, name, value))
+    for name, value in tables["outputs"].items():
+        with problems.collecting():
+            outputs[name] = _target(path, name, value)
     problems.raise_all()
-    return TomlFile(path, values, params, env, tuple(data))
+    return TomlFile(path, values, params, env, tuple(data), outputs)
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -174,7 +188,7 @@ def _elsewhere(table: str, name: str) -> str:
     for key in KEYS:
         if key.name == name:
             return f"; it belongs under [{key.table}]"
-    if name in ("params", "env", "data"):
+    if name in ("params", "env", "data", "outputs"):
         return f"; write it as a table of its own, [{name}]"
     names = [key.name for key in KEYS if key.table == table]
     return guess(name, names) or f"; known there: {', '.join(names)}"
@@ -228,6 +242,12 @@ def _input(path: Path, name: str, value: Any) -> TomlInput:
     if not isinstance(writable, bool):
         raise SpecError(f"{where}.writable = {_short(writable)} must be true or false")
     return TomlInput(name, source, target, writable)
+
+
+def _target(path: Path, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise SpecError(f'{path.name}: outputs.{name} = {_short(value)} must be a folder or an address, like "./out"')
+    return value
 
 
 def _short(value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlast.errors import OutlastError, RunFailed
 from outlast.keeper.home import Home
+from outlast.keeper.servers import Servers
 from outlast.keeper.wake import end_keeper
 from outlast.model.quantities import parse_duration
 from outlast.model.request import RunRequest
@@ -42,7 +43,7 @@ def probe_run(settings: Settings, request: RunRequest, *, time_s: float, tell: T
     limit_s = None if request.limit is None else parse_duration(request.limit)
     with _throw_away(settings) as trial:
         tell(f"measuring for {time_s:g} s")
-        asked = dataclasses.replace(request, limit=f"{time_s}s", stints="1", name=None, store=trial.store)
+        asked = dataclasses.replace(_tried(request, trial), limit=f"{time_s}s", stints="1")
         spec = submit_run(asked, trial)
         if request.limit is None:
             limit_s = _limit_of(request, trial)
@@ -53,6 +54,11 @@ def probe_run(settings: Settings, request: RunRequest, *, time_s: float, tell: T
         if done is not None and view.state is RunState.SUCCEEDED:
             total = done
         return forecast(measured, limit_s=limit_s, total=total)
+
+
+def _tried(request: RunRequest, trial: Settings) -> RunRequest:
+    """The request as one that leaves nothing behind: neither results at their targets nor logs in the project."""
+    return dataclasses.replace(request, name=None, store=trial.store, trial=trial.home / "targets", ma_log=False)
 
 
 def _finished(settings: Settings, run: str) -> RunView:
@@ -123,7 +129,7 @@ def rehearse_run(settings: Settings, request: RunRequest, *, tell: Tell, **optio
         def run_once(cuts: Sequence[Cut]) -> Training:
             trial = stack.enter_context(_throw_away(settings))
             # No limit, no retries: only the cuts interrupt, and an error of the script is the answer.
-            asked = dataclasses.replace(request, limit="none", stints="auto", name=None, retries=0, store=trial.store)
+            asked = dataclasses.replace(_tried(request, trial), limit="none", stints="auto", retries=0)
             spec = submit_run(asked, trial)
             _interrupt(trial, spec.id, cuts)
             view = _finished(trial, spec.id)
@@ -204,8 +210,11 @@ def _files_below(folder: Path) -> dict[str, Path]:
 @contextlib.contextmanager
 def _throw_away(settings: Settings) -> Iterator[Settings]:
     """Settings for a home that is gone afterwards; environments are built in the real one's cache."""
-    with tempfile.TemporaryDirectory(prefix="outlast-trial-") as folder:
-        home = Home(Path(folder) / "home")
+    from outlast.platforms.local.removal import remove_tree
+
+    folder = Path(tempfile.mkdtemp(prefix="outlast-trial-"))
+    home = Home(folder / "home")
+    try:
         for name, value in (("backoff_s", "0"), ("no_progress_limit", "100")):
             write_setting(home.path, name, value)
         trial = dataclasses.replace(
@@ -213,10 +222,15 @@ def _throw_away(settings: Settings) -> Iterator[Settings]:
         )
         _share_cache(settings.home, home.path)
         _share_profiles(settings.home, home.path)
+        _share_maps(settings.home, home.path)
+        _share_environments(settings.home, home.path)
         try:
             yield trial
         finally:
             _end_everything(trial, home)
+    finally:
+        # What ends may still be writing its last words: a plain removal would find the folder not empty.
+        remove_tree(folder)
 
 
 def _share_cache(real: Path, trial: Path) -> None:
@@ -237,9 +251,24 @@ def _share_profiles(real: Path, trial: Path) -> None:
             Profiles(trial).save(profile.name, Profiles(real).open(profile), in_file=True)
 
 
+def _share_maps(real: Path, trial: Path) -> None:
+    """The same folders play the same buckets."""
+    from outlast.store.maps import load_maps, save_map
+
+    for root, folder in load_maps(real).items():
+        save_map(trial, root, Path(folder))
+
+
+def _share_environments(real: Path, trial: Path) -> None:
+    """What was added to the real home can be pinned in a trial too."""
+    with contextlib.suppress(FileNotFoundError):
+        (trial / "environments.json").write_bytes((real / "environments.json").read_bytes())
+
+
 def _end_everything(settings: Settings, home: Home) -> None:
     for view in list_runs(settings):
         if not view.state.is_final:
             stop_run(settings, view.id)
         remove_run(settings, view.id, force=True)
     end_keeper(home)
+    Servers(home.path).keep_for(())

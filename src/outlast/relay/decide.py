@@ -114,6 +114,8 @@ def _follow(seen: RunSeen, stints: tuple[StintSeen, ...]) -> Step:
         words = f"reached the limit of {limit} stint{'' if limit == 1 else 's'}; {resume_words(seen)}"
         return RunState.STOPPED, (), words
     state = RunState.RUNNING if _has_started(stints) else RunState.QUEUED
+    if seen.hold and not counted:
+        return state, (Wait(None, seen.hold),), seen.hold
     end = counted[-1].end if counted else None
     left_s = delay_s - end.ago_s if end is not None else 0.0
     if left_s > 0:

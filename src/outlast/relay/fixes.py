@@ -15,6 +15,12 @@ _MEMORY = (
     "the machine probably ran out of memory: use a smaller batch, fewer loader workers, or ask for more with --memory"
 )
 
+_NETWORK = "the script could not reach the network: fetch what it downloads beforehand and pass it with --data PATH"
+_NO_NETWORK = (
+    "under --contract xihe there is no network: declare the data as an input: --data NAME=SRC, which the script finds "
+    "in the option --NAME"
+)
+
 # Order matters within one line: the first pattern that matches speaks.
 _FIXES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), fix)
@@ -69,7 +75,7 @@ _FIXES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (
             r"Name or service not known|Temporary failure in name resolution|Network is unreachable"
             r"|Max retries exceeded|URLError",
-            "the script could not reach the network: fetch what it downloads beforehand and pass it with --data PATH",
+            _NETWORK,
         ),
         (
             r"error: unrecognized arguments",
@@ -93,13 +99,13 @@ _EXITS = {
 }
 
 
-def suggest_fix(tail: Sequence[str], exit_code: int | None = None) -> str:
+def suggest_fix(tail: Sequence[str], exit_code: int | None = None, contract: str = "plain") -> str:
     """One sentence on what may help, or an empty string. The last line that is recognised decides."""
     for line in reversed(tail):
         for pattern, fix in _FIXES:
             match = pattern.search(line)
             if match is not None:
-                return _fill(fix, match)
+                return _NO_NETWORK if fix is _NETWORK and contract == "xihe" else _fill(fix, match)
     if exit_code is None:
         return ""
     # A shell reports a signal as 128 + its number, Popen as its negative.

@@ -101,13 +101,16 @@ class RunSeen:
     policy: Policy
     want: Literal["go", "stop"] = "go"
     asked_stop_s: float | None = None  # since this keeper first saw the wish to stop
+    why_stop: str = ""  # the reason for that wish, when it was not the user's
+    hold: str = ""  # why the first stint, or the first after a resume, must wait; empty: it need not
     since_stint: int = 1  # ends of earlier stints are forgiven
     resume_from: str | None = None  # a checkpoint the user chose
     stints: tuple[StintSeen, ...] = ()  # all of them, in order
     checkpoints: tuple[str, ...] = ()  # all committed ids, verified or not
     damaged: frozenset[str] = frozenset()  # of those, the ones known to be beyond restoring
-    run: str = "RUN"  # for wording, like the two below
+    run: str = "RUN"  # for wording, like the three below
     checkpoint_place: str = ""
+    contract: str = "plain"
     limit_s: float | None = None
 
 

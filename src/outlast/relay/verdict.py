@@ -86,7 +86,7 @@ def _stopped(seen: RunSeen, stints: Stints) -> Verdict:
 def stopped_words(seen: RunSeen) -> str:
     usable = any(checkpoint not in seen.damaged for checkpoint in seen.checkpoints)
     kept = "" if usable else "; nothing was saved, so it would start from the beginning"
-    return f"stopped as asked; {resume_words(seen)}{kept}"
+    return f"{seen.why_stop or 'stopped as asked'}; {resume_words(seen)}{kept}"
 
 
 def _hand_over(seen: RunSeen, stints: Stints) -> Verdict:
@@ -199,13 +199,13 @@ def _setup_error(seen: RunSeen, stints: Stints) -> Verdict:
     end = _end(last)
     what = end.message or f"stint {last.number} could not be prepared"
     if end.cause == "request":
-        return Verdict(RunState.FAILED, _with_tail(what, end))
+        return Verdict(RunState.FAILED, _with_tail(seen, what, end))
     row = _idle_row(seen, stints)
     count = _count(row, EndReason.SETUP_ERROR)
     if count < seen.policy.no_progress_limit:
         return Verdict(None, what, _backoff_s(seen, row))
     words = f"{_plural(count, 'stint')} in a row could not be prepared; the last: {what}; {resume_words(seen)}"
-    return Verdict(RunState.FAILED, _with_tail(words, end))
+    return Verdict(RunState.FAILED, _with_tail(seen, words, end))
 
 
 def _script_error(seen: RunSeen, stints: Stints) -> Verdict:
@@ -216,13 +216,13 @@ def _script_error(seen: RunSeen, stints: Stints) -> Verdict:
     repeated = len(row) > 1 and bool(end.fingerprint) and _end(row[1]).fingerprint == end.fingerprint
     if not has_progress(seen, last):
         again = ", with the same error as before" if repeated else ""
-        return Verdict(RunState.FAILED, _with_tail(f"{failed} before it saved anything new{again}", end))
+        return Verdict(RunState.FAILED, _with_tail(seen, f"{failed} before it saved anything new{again}", end))
     if repeated and _is_further(last, row[1]) is False:
         words = f"{failed}, again at {_where(last)} with the same error"
-        return Verdict(RunState.FAILED, _with_tail(words, end))
+        return Verdict(RunState.FAILED, _with_tail(seen, words, end))
     if len(row) > seen.policy.script_retries:
         times = f", {len(row)} times in a row" if len(row) > 1 else ""
-        return Verdict(RunState.FAILED, _with_tail(f"{failed}{times}; {resume_words(seen)}", end))
+        return Verdict(RunState.FAILED, _with_tail(seen, f"{failed}{times}; {resume_words(seen)}", end))
     words = f"{failed} after saving {last.checkpoints[-1]}; starts again from there"
     return Verdict(None, f"{words} (retry {len(row)} of {seen.policy.script_retries})")
 
@@ -248,10 +248,10 @@ def _exit_words(exit_code: int | None) -> str:
     return f" (signal {-exit_code})" if exit_code < 0 else f" (exit code {exit_code})"
 
 
-def _with_tail(words: str, end: EndSeen) -> str:
+def _with_tail(seen: RunSeen, words: str, end: EndSeen) -> str:
     """The sentence, the script's last lines, and what may help."""
     lines = [words, *(f"  {line}" for line in end.tail[-_TAIL_LINES:])]
-    fix = suggest_fix(end.tail, end.exit_code)
+    fix = suggest_fix(end.tail, end.exit_code, seen.contract)
     if fix:
         lines.append(fix)
     return "\n".join(lines)

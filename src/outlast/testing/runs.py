@@ -31,7 +31,7 @@ def write_run(store: Store, settings: Settings, *, marker: bool = True, **fields
     }  # fmt: skip
     spec = RunSpec(**{**words, **fields})
     store.put(layout.control_key(spec.id), Control(at=now_text(), by=home.id).to_bytes())
-    store.put(layout.spec_key(spec.id), to_bytes(spec.model_dump(mode="json")))
+    store.put(layout.spec_key(spec.id), to_bytes(spec.to_json()))
     if marker:
         drop_marker(home, spec.id, spec.store)
     return spec

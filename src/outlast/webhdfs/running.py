@@ -10,11 +10,13 @@ HOME/webhdfs/<port>/lock         held while the rest is read or changed
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,8 @@ from outlast.inside.processes import boot_id, is_same_process, start_ticks
 
 START_LIMIT_S = 30.0
 STOP_LIMIT_S = 5.0
+#: A server that was killed, or that another home has just released, still holds its port for a moment.
+LEAVE_LIMIT_S, LONGEST_LEAVE_S = 0.5, 2.0
 
 
 class RunningWebHdfs(NamedTuple):
@@ -89,14 +93,9 @@ def start(
 def ensure(home: Path, address: str, folder: str | Path, need: str) -> RunningWebHdfs:
     """The server that plays an address like `hdfs://127.0.0.1:50070`, started unless it runs; it stays while `need`
     does. It listens on the loopback address whatever the host is called. `UsageError` when that port plays another
-    folder already."""
+    folder already, or belongs to another program."""
     with _Desk(home, _port_of(address)).held() as desk:
-        running = desk.running()
-        if running is not None and Path(running.root) != Path(folder):
-            raise UsageError(
-                f"port {desk.port} serves {running.root} for another run, not {folder}",
-                hint="wait for that run, or map another port",
-            )
+        running = _running(desk, address, folder, LEAVE_LIMIT_S)
         desk.add(need)
         if running is None:
             try:
@@ -106,6 +105,44 @@ def ensure(home: Path, address: str, folder: str | Path, need: str) -> RunningWe
                 raise
             desk.note(running)
         return running
+
+
+def require_port(home: Path, address: str, folder: str | Path) -> None:
+    """`UsageError` when `ensure` could not have its port now. Starts and writes nothing."""
+    _running(_Desk(home, _port_of(address)), address, folder, LONGEST_LEAVE_S)
+
+
+def _running(desk: _Desk, address: str, folder: str | Path, patience_s: float) -> RunningWebHdfs | None:
+    """The server that plays a folder, or None when its port is free for one."""
+    running = desk.running()
+    if running is not None and Path(running.root) != Path(folder):
+        raise UsageError(
+            f"port {desk.port} serves {running.root} for another run, not {folder}",
+            hint="wait for that run, or map another port",
+        )
+    if running is None and _is_taken(desk.port, patience_s):
+        raise UsageError(
+            f"cannot listen on 127.0.0.1:{desk.port} (address already in use), so {folder} cannot play {address}",
+            hint=f"end the program that has the port, or map another one: outlast store map hdfs://HOST:PORT {folder}",
+        )
+    return running
+
+
+def _is_taken(port: int, patience_s: float) -> bool:
+    """Whether another program listens there. A server that is just leaving has some time for it."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        with socket.socket() as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind(("127.0.0.1", port))
+                return False
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    return False  # the server itself says it better
+        if time.monotonic() >= deadline:
+            return True
+        time.sleep(0.05)
 
 
 def release(home: Path, need: str) -> None:

@@ -33,13 +33,13 @@ class Machine:
         return Need(len(self.cpu_list), self.memory_bytes, len(self.gpus), len(self.npus))
 
     @classmethod
-    def look(cls, remembered: Path | None = None) -> Machine:
+    def look(cls, remembered: Path | None = None, *, remember: bool = True) -> Machine:
         """Look at the machine. Cards are looked up once per boot: their tools may take seconds."""
         cpus = tuple(sorted(os.sched_getaffinity(0)))
         cards = _recall(remembered) if remembered else None
         if cards is None:
             cards = {"boot": boot_id(), "gpus": find_gpus(), "npus": find_npus()}
-            if remembered:
+            if remembered and remember:
                 _remember(remembered, cards)
         return cls(
             cpus,

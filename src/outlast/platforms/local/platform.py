@@ -17,6 +17,7 @@ from outlast.platforms.base import Job, JobState, Launch, Plan, Platform, Signal
 from outlast.platforms.local import launch as launching
 from outlast.platforms.local.jobs import JobFolder, Jobs
 from outlast.platforms.local.machine import Machine
+from outlast.platforms.local.namenodes import node_notices
 from outlast.platforms.local.queue import Need, Waiting, choose
 from outlast.platforms.local.removal import remove_tree
 
@@ -287,7 +288,12 @@ class LocalPlatform(Platform, Signals):
         return spec.sandbox != "off" and self._usable()[0]
 
     def _notices(self, spec: RunSpec) -> list[str]:
-        """What the user should know about the protection of this stint; `SpecError` when they insist on more."""
+        """What the user should know before a stint of this run."""
+        notices = self._protection_notices(spec)
+        return notices + (node_notices(spec.to_json(), self._uses_sandbox(spec)) if spec.maps else [])
+
+    def _protection_notices(self, spec: RunSpec) -> list[str]:
+        """What is not protected here; `SpecError` when the user insists on more."""
         if spec.sandbox == "off":
             return [] if spec.network else ["--no-network has no effect without a sandbox"]
         works, why = self._usable()

@@ -1,0 +1,126 @@
+"""`outlast adapt`: fit a script to a contract, show it, check it, or write it safely."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from outlast.errors import NotFoundError, UsageError
+from outlast.operations.migrate import need_libcst, write_all
+from outlast.operations.problems import guess
+
+if TYPE_CHECKING:
+    from outlast.migrate.engine import Finding
+    from outlast.migrate.report import FileReport
+    from outlast.migrate.source import Source
+
+#: Contracts whose platform can start something other than the script itself.
+_WITH_ENTRY = ("modelarts", "modelarts-v1")
+
+
+@dataclass
+class Adaptation:
+    """What was found in a script, and the files as they are to be."""
+
+    script: str
+    contract: str
+    findings: tuple[Finding, ...]
+    lacks: tuple[str, ...]
+    setup: str
+    files: list[FileReport] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+    backups: list[str] = field(default_factory=list)
+
+    @property
+    def changed(self) -> list[str]:
+        return [report.path for report in self.files if report.is_changed]
+
+    @property
+    def by_hand(self) -> list[Finding]:
+        """What a person must decide."""
+        return [finding for finding in self.findings if finding.kind.value in ("by-hand", "unparsed")]
+
+    @property
+    def is_done(self) -> bool:
+        """Nothing to change and nothing left for a person."""
+        return not self.changed and not self.by_hand
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "script": self.script, "contract": self.contract, "lacks": list(self.lacks), "setup": self.setup,
+            "changed": self.changed, "written": self.written, "backups": self.backups, "by_hand": len(self.by_hand),
+            "findings": [asdict(finding) for finding in self.findings],
+        }  # fmt: skip
+
+
+def adapt(
+    script: str, *, contract: str = "modelarts", write: bool = False, entry: bool = False, force: bool = False
+) -> Adaptation:
+    """Fit one script to a contract; without `write` nothing is touched.
+
+    Written files are safe as with `outlast migrate`: refused while git has not seen the last changes, and kept as
+    `.orig` outside git or with `force`. With `entry` the platform's entry script is written beside it.
+    """
+    need_libcst()
+    from outlast.adapt import CONTRACTS, adapt_text
+    from outlast.migrate.report import FileReport
+    from outlast.migrate.source import Source, SourceError
+
+    if contract not in CONTRACTS:
+        near = guess(contract, list(CONTRACTS)) or ";"
+        raise UsageError(f"unknown contract {contract!r}{near} there are: {', '.join(CONTRACTS)}")
+    path = Path(script)
+    if not path.is_file():
+        raise (
+            UsageError(f"{script} is a folder", hint="name the script")
+            if path.is_dir()
+            else NotFoundError(f"there is no {script}")
+        )
+    if path.suffix not in (".py", ".pyw"):
+        raise UsageError(f"{script} is not a Python script", hint="name the file that python starts, like train.py")
+    try:
+        source = Source.decode(path.read_bytes())
+    except SourceError as error:
+        raise UsageError(f"{script} cannot be read: {error}") from None
+    needs = CONTRACTS[contract]
+    done = adapt_text(source.text, needs)
+    found = Adaptation(str(path), contract, done.findings, done.lacks, done.setup)
+    found.files.append(FileReport(str(path), done.findings, source.text, done.text))
+    if entry:
+        found.files.append(_entry(path, contract))
+    if write:
+        _write(found, source, force=force)
+    return found
+
+
+def _entry(script: Path, contract: str) -> FileReport:
+    from outlast.adapt import CONTRACTS
+    from outlast.adapt.entry import entry_text
+    from outlast.migrate.report import FileReport
+
+    if contract not in _WITH_ENTRY:
+        raise UsageError(
+            f"contract {contract} starts {script.name} itself; it needs no entry script", hint="leave out --entry"
+        )
+    path = script.with_name(f"{script.stem}_entry.py")
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return FileReport(str(path), (), before, entry_text(script.name, CONTRACTS[contract]))
+
+
+def _write(found: Adaptation, source: Source, *, force: bool) -> None:
+    """Changed files first: where one is refused, nothing is written."""
+    with tempfile.TemporaryDirectory(prefix="outlast-adapt-") as spool:
+        kept = []
+        for at, report in enumerate(each for each in found.files if each.is_changed and Path(each.path).exists()):
+            aside = Path(spool, str(at))
+            is_script = report.path == found.script
+            aside.write_bytes(source.with_text(report.after).encode() if is_script else report.after.encode())
+            kept.append((Path(report.path), aside))
+        if kept:
+            write_all(kept, found, force=force)
+    for report in found.files:
+        if report.is_changed and not Path(report.path).exists():
+            Path(report.path).write_text(report.after, encoding="utf-8", newline="\n")
+            found.written.append(report.path)
