@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from outlast.migrate.report import Migration
     from outlast.model.request import RunRequest
     from outlast.model.view import RunView
+    from outlast.operations.adapt import Adaptation
     from outlast.operations.clean import Cleaned
     from outlast.operations.doctor import Finding
     from outlast.operations.environments import Environments
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from outlast.operations.links import Link
     from outlast.operations.login import Identity, LoggedIn
     from outlast.operations.maps import StoreMap
-    from outlast.operations.adapt import Adaptation
     from outlast.operations.migrate_trial import Trial
     from outlast.operations.projects import Project
     from outlast.operations.publish import Publication

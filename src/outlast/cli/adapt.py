@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = new_app()
 
 
-def _flag(name: str, help: str) -> typer.models.OptionInfo:
+def _flag(name: str, help: str) -> Any:
     return typer.Option(name, help=help, show_default=False)
 
 
@@ -44,12 +44,13 @@ def _flag(name: str, help: str) -> typer.models.OptionInfo:
 def adapt(
     script: Annotated[str, typer.Argument(metavar="SCRIPT", help="The file that python starts", show_default=False)],
     contract: Annotated[
-        str, typer.Option("--contract", metavar="modelarts|modelarts-v1|xihe|plain", help="The platform (default: modelarts)", show_default=False)
+        str, typer.Option("--contract", metavar="modelarts|modelarts-v1|xihe|plain",
+                          help="The platform (default: modelarts)", show_default=False)
     ] = "modelarts",
     diff: Annotated[bool, _flag("--diff", "Show the changes (the default)")] = False,
-    write: Annotated[bool, _flag("--write", "Change the script; refused where git has not seen the last changes")] = False,
+    write: Annotated[bool, _flag("--write", "Change it; refused where git has not seen the last changes")] = False,
     check: Annotated[bool, _flag("--check", "Print only what is left, and end with 1 if anything is")] = False,
-    entry: Annotated[bool, _flag("--entry", "Also write the job's boot file: dependencies, inputs, training, results")] = False,
+    entry: Annotated[bool, _flag("--entry", "Also write the job's boot file beside it")] = False,
     force: Annotated[bool, _flag("--force", "With --write: do not ask git, keep the old file as .orig")] = False,
     as_json: AsJson = False,
 ) -> int:  # fmt: skip

@@ -158,10 +158,9 @@ def settle(resolved: Resolved, said: Sayings, settings: Settings) -> Resolved:
     if said.value("drop_unknown", False):
         words = f"{resolved.script} does not accept {options}; not passed"
         return replace(resolved, drop_args=tuple(unknown), notices=(*resolved.notices, words))
-    words = (
-        f"{resolved.script} does not accept {options} and would end at once; leave them out with --drop-unknown"
-        + (f", or teach it: outlast adapt {resolved.script} --contract {resolved.contract}" if resolved.contract in NAMING else "")
-    )
+    words = f"{resolved.script} does not accept {options} and would end at once; leave them out with --drop-unknown"
+    if resolved.contract in NAMING:
+        words += f", or teach it to accept them: outlast adapt {resolved.script} --contract {resolved.contract}"
     return replace(resolved, notices=(*resolved.notices, words))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from outlast.errors import SpecError
-from outlast.inside.patterns import check_pattern
 from outlast.operations.tomlfile import TomlFile
 
 _HINT = "give every number that is a metric a name, like 'my loss (?P<loss>[0-9.]+)'"
@@ -13,6 +12,8 @@ def find_patterns(toml: TomlFile | None) -> tuple[str, ...]:
     """`metrics.patterns` of the file; `SpecError` names the first one that cannot be used."""
     patterns: tuple[str, ...] = () if toml is None else toml.values.get(("metrics", "patterns"), ())
     for pattern in patterns:
+        from outlast.inside.patterns import check_pattern
+
         try:
             check_pattern(pattern)
         except ValueError as error:

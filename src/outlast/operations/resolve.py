@@ -350,12 +350,12 @@ class _Resolving:
         return int(said.value)
 
     def _platforms(self) -> None:
-        from outlast.platforms.registry import known
+        from outlast.platforms.registry import is_known, known
 
         said = self.said.get("platform") or Said(self.settings.platform, "setting platform")
         names = [name.strip() for name in said.value.split(",")]
         for name in names:
-            if name not in known():
+            if not is_known(name):
                 near = guess(name, known()) or ";"
                 raise SpecError(f"unknown platform {name!r} ({said.where}){near} installed: {', '.join(known())}")
         if len(set(names)) < len(names):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-from importlib import metadata
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from outlast.errors import PlatformError, SpecError
 from outlast.platforms.base import Platform
 from outlast.settings import Settings
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 #: Packages of others announce their platforms under this group of entry points.
 ENTRY_POINTS = "outlast.platforms"
@@ -30,6 +32,11 @@ _OURS = {
 def known() -> tuple[str, ...]:
     """Names of all platforms that can be asked for, ours first."""
     return (*_OURS, *sorted(set(_others()) - set(_OURS)))
+
+
+def is_known(name: str) -> bool:
+    """Whether it can be asked for. Ours are known without reading what is installed, which takes longer than a submit."""
+    return name in _OURS or name in _others()
 
 
 def create(name: str, settings: Settings) -> Platform:
@@ -67,6 +74,8 @@ def _load_other(name: str) -> object:
 
 @functools.cache
 def _others() -> dict[str, metadata.EntryPoint]:
+    from importlib import metadata
+
     return {entry.name: entry for entry in metadata.entry_points(group=ENTRY_POINTS)}
 
 
