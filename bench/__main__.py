@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import migrating, mover, reading, tracking
+from bench import migrating, mover, reading, serving, tracking
 from bench.measures import MEASURES as STINTS
 
 MEASURES = STINTS | {
@@ -17,6 +17,7 @@ MEASURES = STINTS | {
     "reading": reading.measure,
     "tracking": tracking.measure,
     "migrate": migrating.measure,
+    "serving": serving.measure,
 }
 RESULTS = Path(__file__).parent / "results.json"
 

@@ -48,4 +48,7 @@ def _read(value: Any, kind: Any, param: Any, ctx: Any) -> Any:
     least = param.type_descriptor.parameter_info.min
     if least is not None and number < least:
         raise typer.BadParameter(f"{value} is too small; the least is {least:g}", ctx=ctx, param=param)
+    most = param.type_descriptor.parameter_info.max
+    if most is not None and number > most:
+        raise typer.BadParameter(f"{value} is too large; the most is {most:g}", ctx=ctx, param=param)
     return number

@@ -19,7 +19,7 @@ app = new_group(
     "back: an idle machine takes whatever waits.",
     examples=[
         ("outlast queue set lab --weight 2", "make one, or change its weight"),
-        ("outlast group set vision --queue lab", "let a group wait in it"),
+        ("outlast queue list", "all of them; the word list may be left out"),
     ],
     exits=_EXITS,
     default="list",

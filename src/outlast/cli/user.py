@@ -19,9 +19,9 @@ _EXITS = {0: "done", 2: "the request is wrong; nothing was changed", 10: "no suc
 
 app = new_group(
     "user",
-    about="Changes accounts in the server's database directly; the server need not run. A new user gets a link that "
-    "works once and lets them choose a password. Admins do everything, members run and change their own runs, viewers "
-    "look; members and viewers see the runs of their groups.",
+    about="Changes accounts in the server's database (the setting database) directly; the server need not run. A new "
+    "user gets a link that works once and lets them choose a password. Admins do everything, members run and change "
+    "their own runs, viewers look; members and viewers see the runs of their groups.",
     examples=[
         ("outlast user add ann --role admin", "the first account"),
         ("outlast user list", "everybody; the word list may be left out"),

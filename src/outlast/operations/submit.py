@@ -165,7 +165,7 @@ def checking(request: RunRequest, settings: Settings, home: Home, progress: Prog
         request = with_results(request, settings, lambda words: _tell(progress, words))
     resolved = resolve(request, settings)
     if request.name is not None:
-        _refuse_second_of_name(home, request.name)
+        _refuse_second_of_name(home, request.name, resolved.user)
     _tell(progress, f"packing {resolved.folder}")
     pack = plan_pack(
         resolved.folder, resolved.include, resolved.exclude, resolved.leave_out, resolved.allow_secret_files
@@ -200,13 +200,13 @@ def _refuse_missing(resolved: Resolved, pack: PackPlan) -> None:
             )
 
 
-def _refuse_second_of_name(home: Home, name: str) -> None:
-    """Only a name the user chose must be free: then `outlast stop NAME` can mean one run."""
+def _refuse_second_of_name(home: Home, name: str, user: str) -> None:
+    """Only a name the user chose must be free, among their own: then `outlast stop NAME` can mean one run."""
     from outlast.operations.locate import open_index
 
     index = open_index(home)
     try:
-        taken = [row for row in index.find(name) if row.name == name and row.open]
+        taken = [row for row in index.find(name) if row.name == name and row.open and row.user == user]
     finally:
         index.close()
     if taken:

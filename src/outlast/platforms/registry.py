@@ -35,7 +35,7 @@ def known() -> tuple[str, ...]:
 
 
 def is_known(name: str) -> bool:
-    """Whether it can be asked for. Ours are known without reading what is installed, which takes longer than a submit."""
+    """Whether it can be asked for. Ours are known without reading what is installed, which takes its time."""
     return name in _OURS or name in _others()
 
 

@@ -1,0 +1,218 @@
+"""One script, one contract: what it lacks, and the change that gives it that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from outlast.adapt.commands import find_command, find_flags, reads_command_line
+from outlast.adapt.downloads import download_sites, report_downloads, stop_downloads
+from outlast.adapt.draft import Draft
+from outlast.adapt.flow import Flow
+from outlast.adapt.needs import HELP, Needs, Role
+from outlast.adapt.paths import Paths, enclosed, find_paths, keep_made, replace_sites, wire_options
+from outlast.adapt.resume import plan_resume
+from outlast.adapt.setup import CreatedSetup, Setup, find_argparse
+from outlast.adapt.sinks import find_sinks
+from outlast.migrate.engine import EditError, Finding, Kind
+
+_SPAWN = frozenset({"spawn", "set_start_method", "get_context"})
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """A script after its adaptation. `text` is the original where nothing was to change."""
+
+    text: str
+    findings: tuple[Finding, ...] = ()
+    lacks: tuple[str, ...] = ()  # options of the contract that the script did not have
+    setup: str = ""  # how it reads its arguments now
+
+    @property
+    def is_complete(self) -> bool:
+        """Nothing is left for a person."""
+        return not any(finding.kind in (Kind.HAND, Kind.UNPARSED) for finding in self.findings)
+
+
+def adapt_text(text: str, needs: Needs) -> Adapted:
+    """Adapt one script. What does not parse, or would not after the change, comes back as it was, with the reason."""
+    try:
+        draft = Draft(text)
+    except (cst.ParserSyntaxError, RecursionError) as error:
+        why = error.message.splitlines()[0] if isinstance(error, cst.ParserSyntaxError) else "nested too deeply"
+        line = error.raw_line if isinstance(error, cst.ParserSyntaxError) else 1
+        return Adapted(
+            text, (Finding(Kind.UNPARSED, "parse", max(line, 1), 1, f"left alone: {why}", "make it valid Python 3"),)
+        )
+    if not draft.module.body:
+        return Adapted(text, (Finding(Kind.HAND, "parse", 1, 1, "the file is empty"),))
+    adapting = _Adapting(draft, needs)
+    adapting.adapt()
+    try:
+        changed = draft.result()
+    except (EditError, cst.ParserSyntaxError) as error:
+        return Adapted(text, (Finding(Kind.HAND, "parse", 1, 1, f"cannot be changed safely ({error})"),))
+    findings = tuple(sorted(draft.findings, key=lambda finding: (finding.line, finding.rule)))
+    return Adapted(changed, findings, tuple(adapting.lacks), adapting.kind)
+
+
+class _Adapting:
+    """The steps of one adaptation, which share what was found."""
+
+    def __init__(self, draft: Draft, needs: Needs) -> None:
+        self.draft, self.needs = draft, needs
+        self.lacks: list[str] = []
+        self.kind = ""
+
+    def adapt(self) -> None:
+        resume = plan_resume(self.draft)
+        if not self.needs.options:
+            if resume is not None:
+                resume.apply("")
+            return
+        if self.needs.needs_entry and "moxing" not in self.draft.names.roots:
+            said = "under this contract paths are addresses: the job starts an entry script that copies"
+            self.draft.say(Kind.DIFFERS, "entry", self.draft.first, said, "write it with: --entry")
+        native = find_argparse(self.draft) or find_flags(self.draft) or find_command(self.draft)
+        flow = Flow(self.draft, native.holders if native else frozenset(), native.parameters if native else {})
+        copies = "moxing" in self.draft.names.roots
+        paths = (
+            Paths()
+            if copies
+            else find_paths(self.draft, find_sinks(self.draft), flow, native.options if native else {})
+        )
+        if copies:
+            self.draft.say(
+                Kind.KEPT, "paths", self.draft.first, "copies its files with MoXing itself: paths stay as they are"
+            )
+        downloads = download_sites(self.draft)
+        setup = self._setup(native, [*paths.nodes(), *downloads, *([resume.at] if resume else [])])
+        if setup is None:
+            return
+        self.kind = setup.kind
+        aliased = self._alias(setup, paths)
+        values = self._declare(setup, paths, aliased)
+        self._connect(setup, paths, values)
+        if Role.DATA in values:
+            stop_downloads(self.draft, downloads, values[Role.DATA], self.needs.options[Role.DATA])
+        report_downloads(self.draft, has_network=self.needs.has_network)
+        if resume is not None:
+            # With MoXing the output is an address; only a stint knows a folder then.
+            resume.apply("" if copies else values.get(Role.OUTPUT, ""))
+
+    def _setup(self, native: Setup | None, places: list[cst.CSTNode]) -> Setup | None:
+        """The script's own set-up where its values reach every place that needs them, else one at the top."""
+        if native is not None and all(native.reaches(place) for place in places):
+            return native
+        takes = native is not None or reads_command_line(self.draft)
+        if takes and _SPAWN & self.draft.words and "multiprocessing" in self.draft.text:
+            self.draft.say(
+                Kind.HAND, "arguments", self.draft.first,
+                "processes are started anew, and the arguments are not where the paths are",
+                "read the paths from the script's own arguments, in the function that parses them",
+            )  # fmt: skip
+            return None
+        return CreatedSetup(self.draft, inner=native, takes=takes)
+
+    def _alias(self, setup: Setup, paths: Paths) -> set[Role]:
+        """An option that the script insists on gets the contract's name as a second one."""
+        found = set()
+        for role, name in self.needs.options.items():
+            insisted = [own for own in paths.options.get(role, {}) if setup.options[own].is_required]
+            if name in setup.options or not insisted or setup.kind == "created":
+                continue
+            option = setup.options[insisted[0]]
+            if option.call is None or option.last_flag is None or len(insisted) > 1:
+                self.draft.say(
+                    Kind.HAND,
+                    "options",
+                    option.call or self.draft.first,
+                    f"--{insisted[-1]} is required, and so are others",
+                )
+                continue
+            self.draft.insert(self.draft.span(option.last_flag)[1], f', "--{name}"')
+            self.draft.say(Kind.CHANGED, "arguments", option.call, f"--{name} is a second name of --{insisted[0]}")
+            self.lacks.append(name)
+            found.add(role)
+        return found
+
+    def _declare(self, setup: Setup, paths: Paths, aliased: set[Role]) -> dict[Role, str]:
+        """Add what is missing; the expressions by which each role's value is read."""
+        wanted = [
+            role for role in self.needs.options if role not in aliased and (role is not Role.WEIGHTS or paths.has(role))
+        ]
+        names = [(self.needs.options[role], HELP[role]) for role in wanted]
+        names += [(name, "passed by the platform") for name in self.needs.extra]
+        missing = [(name, words) for name, words in names if name not in setup.options]
+        if missing:
+            setup.declare(missing)
+            self.lacks += [name for name, _ in missing]
+            options = ", ".join(f"--{name}" for name, _ in missing)
+            how = "a parser at the top" if setup.kind == "created" else setup.kind
+            self.draft.say(Kind.CHANGED, "arguments", self.draft.first, f"accepts {options} ({how})")
+        named = {role: self.needs.options[role] for role in wanted if self._is_signal(setup, role, paths)}
+        return {
+            role: setup.value(setup.options[name].name if name in setup.options else name)
+            for role, name in named.items()
+        }
+
+    def _is_signal(self, setup: Setup, role: Role, paths: Paths) -> bool:
+        """Whether the option has a value only when the platform gives one; else nothing may depend on it."""
+        option = setup.options.get(self.needs.options[role])
+        if option is None or not (option.is_set or option.is_required):
+            return True
+        for site in paths.sites.get(role, ()):
+            said = f"{site.text!r} stays: --{option.name} has a value of its own without the platform"
+            self.draft.say(Kind.DIFFERS, "paths", site.literal, said, "let it be None unless it is given")
+        return False
+
+    def _connect(self, setup: Setup, paths: Paths, values: dict[Role, str]) -> None:
+        lines: list[str] = []
+        for role, value in values.items():
+            name = self.needs.options[role]
+            if not paths.has(role) and name not in setup.options and role is Role.OUTPUT:
+                self.draft.say(
+                    Kind.DIFFERS, "paths", self.draft.first, f"nothing is written to --{name}: the script saves nothing"
+                )
+            if paths.sites.get(role):
+                replace_sites(self.draft, role, paths.sites[role], value, name)
+            if paths.options.get(role) and not setup.is_read(name):
+                lines += wire_options(self.draft, setup, role, name, value, paths.options[role])
+            self._others(role, paths, value, name)
+        if Role.OUTPUT in values:
+            replaced = {id(site.literal) for site in paths.sites.get(Role.OUTPUT, ())}
+            keep_made(self.draft, [each for each in paths.makes if id(each[1]) in replaced], values[Role.OUTPUT])
+            lines += self._made(paths, values[Role.OUTPUT])
+        if lines:
+            setup.follow(lines)
+
+    def _others(self, role: Role, paths: Paths, value: str, name: str) -> None:
+        """A folder from a configuration gives way to the option where it is used."""
+        uses = paths.others.get(role, [])
+        spelled = {self.draft.source(use.other) for use in uses if use.other is not None}
+        for use in uses:
+            assert use.other is not None
+            source = self.draft.source(use.other)
+            if not use.is_folder or len(spelled) > 1:
+                advice = "pass it as the configuration takes it, behind --"
+                self.draft.say(Kind.HAND, "paths", use.other, f"{source} comes from a configuration elsewhere", advice)
+                continue
+            self.draft.replace(use.other, enclosed(self.draft, use.other, f"{value} or {source}"))
+            self.draft.say(Kind.CHANGED, "paths", use.other, f"{source} can be replaced by --{name}")
+
+    def _made(self, paths: Paths, value: str) -> list[str]:
+        """Folders below the results folder that the script finds at home, and nobody makes on the platform."""
+        sites = paths.sites.get(Role.OUTPUT, [])
+        folders = {"/".join(site.folders) for site in sites}
+        if len({site.folders[0] if site.folders else "" for site in sites}) < 2:
+            return []
+        made = {"/".join(site.folders) for site in sites if any(literal is site.literal for _, literal in paths.makes)}
+        missing = sorted(folder for folder in folders - made if folder and not folder.startswith("/"))
+        if missing:
+            self.draft.need_import("os")
+        return [
+            line
+            for folder in missing
+            for line in (f"if {value}:", f'    os.makedirs(os.path.join({value}, "{folder}"), exist_ok=True)')
+        ]

@@ -1,0 +1,147 @@
+"""Resuming where the framework owns the loop: `model.fit` of Keras, `Model.train` of MindSpore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.loops import keyword_or_place
+from outlast.adapt.state import ENVIRON, RULE, Names, Refusal, place_lines
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import argument, dotted, tail
+
+Fitted = tuple[cst.CSTNode, Callable[[str], None]]
+
+
+def plan_keras(draft: Draft) -> Fitted | None:
+    """One `fit` with epochs: Keras' own BackupAndRestore keeps model, optimizer and epoch."""
+    if not {"keras", "tensorflow"} & draft.names.roots:
+        return None
+    calls = [call for call in draft.calls() if tail(call.func) in ("fit", "fit_generator") and argument(call, "epochs")]
+    if not calls:
+        return None
+    call, statement = calls[0], draft.statement(calls[0])
+    if len(calls) > 1:
+        raise Refusal(f"there are {len(calls)} calls of fit", statement, "give each its own BackupAndRestore callback")
+    if any(isinstance(each, cst.For | cst.While) for each in draft.above(call)):
+        raise Refusal("fit is called in a loop", statement, "give it a BackupAndRestore callback by hand")
+    given = argument(call, "callbacks")
+    if given is not None and not isinstance(given.value, cst.List | cst.Name | cst.Tuple):
+        raise Refusal("the callbacks of fit are computed", statement, "add BackupAndRestore to them by hand")
+    if not draft.stands_alone(statement):
+        raise Refusal("fit shares its line with something else", statement)
+    return statement, lambda value: _backup(draft, call, statement, given, value)
+
+
+def _backup(draft: Draft, call: cst.Call, statement: cst.CSTNode, given: cst.Arg | None, value: str) -> None:
+    draft.need_import("os")
+    folder, callbacks = draft.free("resume_dir"), draft.free("resume_callbacks")
+    draft.add_before(statement, [
+        f"{folder} = {ENVIRON}" + (f" or {value}" if value else ""),
+        f"{callbacks} = []",
+        f"if {folder}:",
+        f'    {callbacks}.append({_keras(draft)}.callbacks.BackupAndRestore(os.path.join({folder}, "resume")))',
+    ])  # fmt: skip
+    if given is None:
+        comma = "" if isinstance(call.args[-1].comma, cst.Comma) else ", "
+        at = draft.span(call.args[-1])[1]
+        draft.insert(at, f"{comma} callbacks={callbacks}".replace(",  ", ", ") if comma else f" callbacks={callbacks},")
+    else:
+        _extend(draft, given.value, callbacks)
+    draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (BackupAndRestore)")
+
+
+def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:
+    """`[a, b] + added`; what is not written as a list here is made one."""
+    start, end = draft.span(given)
+    if not isinstance(given, cst.List):
+        draft.insert(start, "list(")
+    draft.insert(end, f" + {added}" if isinstance(given, cst.List) else f") + {added}")
+
+
+def _keras(draft: Draft) -> str:
+    for path in ("keras", "tensorflow.keras"):
+        name = draft.names.name_for(path, [draft.module])
+        if name:
+            return name
+    name = draft.names.name_for("tensorflow", [draft.module])
+    if name:
+        return f"{name}.keras"
+    root = "keras" if "keras" in draft.names.roots else "tensorflow"
+    draft.need_import(root)
+    return root if root == "keras" else "tensorflow.keras"
+
+
+def plan_mindspore(draft: Draft) -> Fitted | None:
+    """One `model.train(epochs, …)`: a callback of ours saves the network with its optimizer and the epoch."""
+    if "mindspore" not in draft.names.roots:
+        return None
+    made = {
+        dotted(node.targets[0].target) for node in draft.nodes
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and tail(node.value.func) == "Model"
+    }  # fmt: skip
+    calls = [
+        call for call in draft.calls()
+        if isinstance(call.func, cst.Attribute) and call.args
+        and call.func.attr.value == "train" and dotted(call.func.value) in made
+    ]  # fmt: skip
+    if not calls:
+        return None
+    call, statement = calls[0], draft.statement(calls[0])
+    epochs, callbacks = keyword_or_place(call, "epoch", 0), keyword_or_place(call, "callbacks", 2)
+    if len(calls) > 1 or epochs is None or any(isinstance(each, cst.For | cst.While) for each in draft.above(call)):
+        raise Refusal("Model.train is called more than once", statement, "save and load by hand around each call")
+    if callbacks is not None and not isinstance(callbacks, cst.List | cst.Name):
+        raise Refusal("the callbacks of Model.train are computed", statement, "write them as one list")
+    if not draft.stands_alone(statement):
+        raise Refusal("Model.train shares its line with something else", statement)
+    return statement, lambda value: _saver(draft, call, statement, epochs, callbacks, value)
+
+
+def _saver(
+    draft: Draft, call: cst.Call, statement: cst.CSTNode, epochs: cst.BaseExpression,
+    callbacks: cst.BaseExpression | None, value: str,
+) -> None:  # fmt: skip
+    ms = draft.names.name_for("mindspore", [draft.module]) or "mindspore"
+    draft.need_import("os", *(["mindspore"] if ms == "mindspore" else []))
+    names, kind, added = Names.choose(draft, "epoch"), draft.free("SaveResume"), draft.free("resume_callbacks")
+    model = draft.source(call.func.value) if isinstance(call.func, cst.Attribute) else ""
+    draft.add_on_top([
+        "",
+        f"class {kind}({ms}.train.callback.Callback):",
+        '    """Saves network, optimizer and epoch under one name after each epoch, whole or not at all."""',
+        "",
+        "    def __init__(self, path, done):",
+        "        super().__init__()",
+        "        self.path, self.done = path, done",
+        "",
+        "    def epoch_end(self, run_context):",
+        "        now = run_context.original_args()",
+        "        if now.cur_epoch_num == now.epoch_num:",
+        "            return  # the last one is trained again after a kill: there is no training of no epochs",
+        '        done = {"outlast_epoch": self.done + now.cur_epoch_num}',
+        f'        {ms}.save_checkpoint(now.train_network, self.path + ".part.ckpt", append_dict=done)',
+        '        os.replace(self.path + ".part.ckpt", self.path)',
+        "",
+    ])  # fmt: skip
+    draft.add_before(statement, [
+        *place_lines(names, value, "resume.ckpt"),
+        f"{names.first}, {added} = 0, []",
+        f"if {names.folder}:",
+        f"    os.makedirs({names.folder}, exist_ok=True)",
+        f"    if os.path.exists({names.path}):",
+        f"        {names.state} = {ms}.load_checkpoint({names.path})",
+        f'        {names.first} = int({names.state}.pop("outlast_epoch").asnumpy())',
+        f"        {ms}.load_param_into_net({model}.train_network, {names.state})",
+        f"    {added} = [{kind}({names.path}, {names.first})]",
+    ])  # fmt: skip
+    source = draft.source(epochs)
+    simple = isinstance(epochs, cst.Name | cst.Attribute | cst.Integer | cst.Subscript)
+    draft.replace(epochs, f"{source if simple else f'({source})'} - {names.first}")
+    if callbacks is None:
+        draft.insert(draft.span(call)[1] - 1, f", callbacks={added}")
+    else:
+        _extend(draft, callbacks, added)
+    draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (network and optimizer)")

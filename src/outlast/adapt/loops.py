@@ -1,0 +1,265 @@
+"""The training loop of a script and the values that go round in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft, Scope
+from outlast.migrate.tree import argument, dotted, positional, tail
+
+_MUTATORS = frozenset(
+    "append extend add update insert pop remove clear setdefault appendleft popleft sort reverse partial_fit fit step "
+    "push shuffle permutation integers normal uniform random choice standard_normal randn".split()
+)
+_ROUND = re.compile(
+    r"_|e|ep|epoch|epochs?_?(?:num|idx|i|id)?|n_?epoch|step|global_step|it|itr|iter|iteration|round|gen|generation|episode|"
+    r"trial|t|k|i",
+    re.I,
+)
+
+_BINDERS = (cst.AssignTarget, cst.CompFor, cst.AsName, cst.Param, cst.ListComp, cst.GeneratorExp, cst.DictComp,
+            cst.SetComp, cst.Lambda, cst.NamedExpr)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for epoch in range(…)`: the loop, its variable, and the call that counts."""
+
+    node: cst.For
+    variable: str
+    counter: cst.Call  # range(…) or trange(…)
+
+    @property
+    def first(self) -> cst.BaseExpression | None:
+        """Where counting starts; None for 0."""
+        return positional(self.counter, 0) if len(self.counter.args) > 1 else None
+
+    @property
+    def stop(self) -> cst.BaseExpression:
+        return self.counter.args[1 if len(self.counter.args) > 1 else 0].value
+
+
+def find_loops(draft: Draft) -> list[Loop]:
+    """Outermost counting loops that could be a training, those named like one first."""
+    found = []
+    for node in draft.nodes:
+        if not isinstance(node, cst.For) or not isinstance(node.target, cst.Name):
+            continue
+        counter = _counter(node.iter)
+        is_inner = any(isinstance(each, cst.For | cst.While) for each in _within_scope(draft, node))
+        if counter is None or is_inner or not isinstance(node.body, cst.IndentedBlock):
+            continue
+        if _ROUND.fullmatch(node.target.value) and not any(arg.star or arg.keyword for arg in counter.args):
+            found.append(Loop(node, node.target.value, counter))
+    named = [loop for loop in found if re.match(r"e|step|it|round|gen", loop.variable, re.I)]
+    return named or found
+
+
+def _counter(node: cst.BaseExpression) -> cst.Call | None:
+    if not isinstance(node, cst.Call):
+        return None
+    if tail(node.func) in ("range", "trange", "xrange"):
+        return node if tail(node.func) != "xrange" and len(node.args) in (1, 2) else None
+    first = positional(node, 0)
+    return _counter(first) if tail(node.func) in ("tqdm", "track", "progress") and first is not None else None
+
+
+def _within_scope(draft: Draft, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    for each in draft.above(node):
+        if isinstance(each, cst.FunctionDef | cst.ClassDef):
+            return
+        yield each
+
+
+class Values:
+    """Names of a loop's function: which are there before it, which it changes, which live on behind it."""
+
+    def __init__(self, draft: Draft, loop: Loop) -> None:
+        self.draft = draft
+        self.loop = loop
+        self.scope: Scope = draft.scope(loop.node)
+        self.origins: dict[str, cst.BaseExpression | None] = {}
+        start, end = draft.span(loop.node)
+        self._body = [node for node in draft.below(loop.node.body) if draft.scope(node) is self.scope]
+        self._before(start)
+        self.changed = set(self._changed())
+        after = [node for node in self._own() if draft.start(node) >= end]
+        #: bound in the loop alone, read behind it
+        self.outliving = {
+            node.value
+            for node in after
+            if isinstance(node, cst.Name) and node.value in self.bound and node.value not in self.origins
+        } | (
+            {loop.variable}
+            if any(isinstance(node, cst.Name) and node.value == loop.variable for node in after)
+            else set()
+        )
+
+    def _own(self) -> Iterator[cst.CSTNode]:
+        return (
+            node
+            for node in self.draft.below(self.scope)
+            if isinstance(node, cst.Name) and self.draft.scope(node) is self.scope
+        )
+
+    def _before(self, start: int) -> None:
+        if isinstance(self.scope, cst.FunctionDef):
+            for param in (*self.scope.params.params, *self.scope.params.kwonly_params):
+                self.origins[param.name.value] = None
+        for node in self.draft.below(self.scope):
+            if self.draft.scope(node) is not self.scope or isinstance(node, cst.ClassDef):
+                continue
+            if (
+                isinstance(node, cst.Assign | cst.AnnAssign)
+                and self.draft.start(node) < start
+                and not self._in_class(node)
+            ):
+                targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
+                for target in targets:
+                    self._originate(target, node.value)
+            elif (
+                isinstance(node, cst.AsName)
+                and isinstance(self.draft.parent(node), cst.WithItem)
+                and self.draft.start(node) < start
+            ):
+                self.origins[tail(node.name)] = None
+
+    def _in_class(self, node: cst.CSTNode) -> bool:
+        return any(isinstance(each, cst.ClassDef) for each in _until(self.draft, node, self.scope))
+
+    def _originate(self, target: cst.CSTNode, value: cst.BaseExpression | None) -> None:
+        if isinstance(target, cst.Name):
+            self.origins[target.value] = value
+        elif isinstance(target, cst.Tuple | cst.List):
+            same = isinstance(value, cst.Tuple) and len(value.elements) == len(target.elements)
+            for at, element in enumerate(target.elements):
+                self._originate(
+                    element.value, value.elements[at].value if same and isinstance(value, cst.Tuple) else value
+                )
+
+    @property
+    def bound(self) -> set[str]:
+        """Names that the loop binds itself."""
+        return {name for node in self._body for name in _targets(node) if name}
+
+    def _changed(self) -> Iterator[str]:
+        yield from self.bound
+        own = {function.name.value for function in self.draft.functions()}
+        for node in self._body:
+            if isinstance(node, cst.AssignTarget | cst.AugAssign):
+                yield _root(node.target)
+            elif isinstance(node, cst.Call):
+                if isinstance(node.func, cst.Attribute) and (
+                    node.func.attr.value in _MUTATORS or self._is_own(_root(node.func))
+                ):
+                    yield _root(node.func)
+                hands = tail(node.func) in own or tail(node.func) in ("shuffle", "fill_diagonal", "copyto", "place")
+                for arg in node.args:
+                    if (hands or (arg.keyword and arg.keyword.value == "out")) and isinstance(arg.value, cst.Name):
+                        yield arg.value.value
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a value is an instance of a class of this file: any method may change it."""
+        origin = self.origins.get(name)
+        classes = {node.name.value for node in self.draft.nodes if isinstance(node, cst.ClassDef)}
+        return isinstance(origin, cst.Call) and tail(origin.func) in classes
+
+    @property
+    def source(self) -> str:
+        return self.draft.source(self.loop.node)
+
+    def fields(self) -> dict[str, cst.BaseExpression]:
+        """`self.x` → its value, for those that the loop's class sets once."""
+        owner = next((each for each in self.draft.above(self.loop.node) if isinstance(each, cst.ClassDef)), None)
+        found: dict[str, list[cst.BaseExpression]] = {}
+        for node in self.draft.below(owner) if owner is not None else ():
+            if isinstance(node, cst.Assign) and dotted(node.targets[0].target).startswith("self."):
+                found.setdefault(dotted(node.targets[0].target), []).append(node.value)
+        return {name: values[0] for name, values in found.items() if len(values) == 1 and name.count(".") == 1}
+
+    def is_used(self, name: str) -> bool:
+        return any(isinstance(node, cst.Name) and node.value == name for node in self._body)
+
+    def carried(self) -> list[str]:
+        """What must be saved for the next round, in source order."""
+        return [name for name in self.origins if name in self.changed and name not in (self.loop.variable, "_")]
+
+    def called(self, *names: str) -> list[str]:
+        """Names whose value comes from a call with one of these last words."""
+        return [
+            name for name, origin in self.origins.items() if isinstance(origin, cst.Call) and tail(origin.func) in names
+        ]
+
+    def early_reads(self) -> list[str]:
+        """Names bound in the loop alone that are read before they are bound: the round before is needed."""
+        seen: set[str] = set()
+        found = []
+        only_here = self.bound - set(self.origins) - {self.loop.variable}
+        for node in self._body:
+            if isinstance(node, cst.Name) and node.value in only_here and node.value not in seen:
+                seen.add(node.value)
+                if not self._binds(node):
+                    found.append(node.value)
+        return found
+
+    def _binds(self, node: cst.Name) -> bool:
+        """Whether the first sight of a name is its binding; in `a = f(b)` and comprehensions the value comes later."""
+        for each in self.draft.above(node):
+            if isinstance(each, _BINDERS):
+                return True
+            if isinstance(each, cst.For) and each is not self.loop.node:
+                return any(below is node for below in (each.target, *self.draft.below(each.target)))
+            if isinstance(each, cst.Arg) and each.keyword is node:
+                return True
+            if isinstance(each, cst.Attribute) and each.attr is node:
+                return True
+            if isinstance(each, cst.SimpleStatementLine):
+                return False
+        return False
+
+
+def _until(draft: Draft, node: cst.CSTNode, scope: Scope) -> Iterator[cst.CSTNode]:
+    for each in draft.above(node):
+        if each is scope:
+            return
+        yield each
+
+
+def _targets(node: cst.CSTNode) -> Iterator[str]:
+    if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.NamedExpr):
+        yield from _plain(node.target)
+    elif isinstance(node, cst.AsName):
+        yield tail(node.name)
+
+
+def _plain(target: cst.CSTNode) -> Iterator[str]:
+    if isinstance(target, cst.Name):
+        yield target.value
+    elif isinstance(target, cst.Tuple | cst.List):
+        for element in target.elements:
+            yield from _plain(element.value)
+
+
+def _root(node: cst.CSTNode) -> str:
+    while isinstance(node, cst.Attribute | cst.Subscript | cst.Call):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def parameters_of(call: cst.Call, draft: Draft) -> list[str]:
+    """The models whose `.parameters()` an optimizer was given: `model`, or `self.model`."""
+    owners = [
+        dotted(each.func.value) for each in draft.calls(call)
+        if isinstance(each.func, cst.Attribute) and each.func.attr.value in ("parameters", "named_parameters")
+    ]  # fmt: skip
+    models = [".".join(owner.split(".")[: 2 if owner.startswith("self.") else 1]) for owner in owners]
+    return list(dict.fromkeys(model for model in models if model))
+
+
+def keyword_or_place(call: cst.Call, keyword: str, place: int) -> cst.BaseExpression | None:
+    named = argument(call, keyword)
+    return named.value if named else positional(call, place)

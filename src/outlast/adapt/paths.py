@@ -1,0 +1,297 @@
+"""Which paths of a script become which option, and what is written in their place.
+
+A path keeps its old value as the default at its own spot (`args.data_url or "./data"`), so that the script without
+the new options does what it did.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.flow import Flow, Literal, Use
+from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.setup import Option, Setup
+from outlast.adapt.sinks import Sink
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import argument, inner, opening, tail
+
+_WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|h5|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
+_DATA_FILE = re.compile(r"data|train|test|val|label|feature|image", re.I)
+_CODE_FILE = re.compile(r"\.(?:ya?ml|toml|ini|cfg|py|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$", re.I)
+_SHOWN = re.compile(r"['\"][^'\"]*[/\\][^'\"]*['\"]")
+_NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/|/proc/|/sys/", re.I)
+#: Names by which people know an option's role when its value goes where it cannot be followed.
+_OPTION_NAMES = {
+    Role.DATA: "data_dir data_path data data_root dataset_dir dataset_path dataset_root dataroot root data_folder "
+    "train_dir input_dir datadir train_data",
+    Role.OUTPUT: "output_dir save_dir out_dir output output_path save_path checkpoint_dir ckpt_dir model_dir train_url "
+    "outdir work_dir save_folder log_dir logdir results_dir exp_dir",
+    Role.WEIGHTS: "pretrained weights pretrained_path pretrain init_checkpoint checkpoint_path pretrained_model ckpt",
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A literal that is a path: whole (`is_folder`), or with a file's name at its end."""
+
+    literal: Literal
+    text: str  # up to the first placeholder of an f-string
+    is_folder: bool
+
+    @property
+    def is_formatted(self) -> bool:
+        return isinstance(self.literal, cst.FormattedString)
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders of the path, without a leading `./`."""
+        folder = self.text.rstrip("/") if self.is_folder and not self.is_formatted else self.text.rpartition("/")[0]
+        parts = folder.split("/") if folder or self.text.startswith("/") else []
+        return parts[1:] if parts[:1] == ["."] else parts
+
+
+@dataclass
+class Paths:
+    """What a script does with paths, by role."""
+
+    sites: dict[Role, list[Site]] = field(default_factory=dict)
+    options: dict[Role, dict[str, bool]] = field(default_factory=dict)  # name → is a folder
+    others: dict[Role, list[Use]] = field(default_factory=dict)
+    makes: list[tuple[Sink, Literal]] = field(default_factory=list)
+
+    def has(self, role: Role) -> bool:
+        return bool(self.sites.get(role) or self.options.get(role) or self.others.get(role))
+
+    def nodes(self) -> list[cst.CSTNode]:
+        """Where values will be read."""
+        found: list[cst.CSTNode] = [site.literal for sites in self.sites.values() for site in sites]
+        return found + [use.other for uses in self.others.values() for use in uses if use.other is not None]
+
+
+def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[str, Option]) -> Paths:
+    """Sort every path of the file by its role; what cannot be told is reported."""
+    found = Paths()
+    by_literal: dict[int, list[Use]] = {}
+    for use in (use for sink in sinks for use in _uses(draft, flow, sink)):
+        if use.literal is not None:
+            by_literal.setdefault(id(use.literal), []).append(use)
+        elif use.option and use.role is not None and _is_text(options, use.option) and use.option not in PASSED:
+            _add_option(found, use)
+        elif use.other is not None and use.role is not None:
+            found.others.setdefault(use.role, []).append(use)
+    groups = [uses for uses in by_literal.values() if _is_file(draft, uses)]
+    roles = _roles(groups)
+    for uses in groups:
+        literal = uses[0].literal
+        assert literal is not None
+        role, text = roles.get(id(literal)), _text(literal)
+        if role is not None and _is_certain(draft, literal, text):
+            found.sites.setdefault(role, []).append(Site(literal, text, any(use.is_folder for use in uses)))
+            found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
+    for role, names in _OPTION_NAMES.items():
+        if not found.has(role):
+            named = next((each for each in names.split() if _is_text(options, each) and each not in PASSED), "")
+            found.options.update({role: {named: True}} if named else {})
+    return found
+
+
+def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
+    """The sources of a path; one that shows a path and leads nowhere is reported."""
+    uses = flow.uses(sink)
+    source = draft.source(sink.path)
+    if not uses and sink.role is not None and _SHOWN.search(source) and not any(name in source for name in PASSED):
+        draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not certain")
+    return uses
+
+
+def _is_text(options: dict[str, Option], name: str) -> bool:
+    return name in options and options[name].is_text
+
+
+def _add_option(found: Paths, use: Use) -> None:
+    role = use.role
+    assert role is not None
+    for other, names in found.options.items():
+        if use.option in names and other is not role:
+            # Written to and read from: results. Made and read from: data.
+            if role is Role.OUTPUT and not use.sink.makes:
+                del names[use.option]
+            else:
+                return
+    names = found.options.setdefault(role, {})
+    names[use.option] = names.get(use.option, False) or use.is_folder
+
+
+def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
+    literal = uses[0].literal
+    assert literal is not None
+    text = _text(literal)
+    if not text.strip("./") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):
+        return False
+    if _CODE_FILE.search(text) and not any(use.role is Role.OUTPUT for use in uses):
+        draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
+        return False
+    return True
+
+
+def _roles(groups: Sequence[Sequence[Use]]) -> dict[int, Role]:
+    """Literal → role. The same text has one role everywhere: a file that is written and read is a result."""
+    by_text: dict[str, set[Role]] = {}
+    made: set[str] = set()
+    for uses in groups:
+        for use in uses:
+            assert use.literal is not None
+            text = _text(use.literal).rstrip("/")
+            if use.sink.makes:
+                made.add(text)
+            elif use.role is not None:
+                by_text.setdefault(text, set()).add(_by_look(use, text))
+    chosen = {
+        text: next(role for role in (Role.OUTPUT, Role.WEIGHTS, Role.DATA) if role in roles)
+        for text, roles in by_text.items()
+    }
+    for text in made:
+        near = {role for other, role in chosen.items() if other == text or other.startswith(text + "/")}
+        chosen.setdefault(text, Role.DATA if near == {Role.DATA} else Role.OUTPUT)
+    return {
+        id(uses[0].literal): chosen[text]
+        for uses in groups
+        if uses[0].literal is not None and (text := _text(uses[0].literal).rstrip("/")) in chosen
+    }
+
+
+def _by_look(use: Use, text: str) -> Role:
+    """Loaders that serve data and weights alike are told apart by the file's name."""
+    assert use.role is not None
+    name = text.rpartition("/")[2]
+    if use.role is Role.DATA and not use.is_folder and _WEIGHT_FILE.search(name) and tail(use.sink.call.func) != "File":
+        return Role.WEIGHTS
+    is_either = tail(use.sink.call.func) == "load"
+    if use.role is Role.WEIGHTS and is_either and _DATA_FILE.search(text) and not _WEIGHT_FILE.search(text[:-4]):
+        return Role.DATA
+    return use.role
+
+
+def _is_certain(draft: Draft, literal: Literal, text: str) -> bool:
+    why = ""
+    if "\\" in text or "//" in text:
+        why = "is spelled in a way that cannot be divided safely"
+    elif literal.lpar or isinstance(draft.parent(literal), cst.ConcatenatedString):
+        why = "is put together from several literals"
+    if why:
+        draft.say(Kind.HAND, "paths", literal, f"the path {text!r} {why}", "make it one plain string below one folder")
+    return not why
+
+
+def _text(literal: Literal) -> str:
+    if isinstance(literal, cst.SimpleString):
+        return inner(literal)
+    first = literal.parts[0] if literal.parts else None
+    return first.value if isinstance(first, cst.FormattedStringText) else ""
+
+
+def replace_sites(draft: Draft, role: Role, sites: Sequence[Site], value: str, name: str) -> None:
+    """Put the option in place of each literal of a role."""
+    if role is Role.WEIGHTS and len({site.text for site in sites}) == 1 and not sites[0].is_formatted:
+        for site in sites:
+            _change(
+                draft, site.literal, enclosed(draft, site.literal, f"{value} or {draft.source(site.literal)}"), name
+            )
+        return
+    common = _common([site.folders for site in sites])
+    is_absolute = any(site.text.startswith("/") for site in sites)
+    if is_absolute and len(common) < 2:
+        places = ", ".join(sorted({site.text for site in sites}))
+        advice = "put them below one folder, or make the others options of their own"
+        draft.say(Kind.HAND, "paths", sites[0].literal, f"the {role} lies in unrelated places: {places}", advice)
+        return
+    tops = sorted({site.folders[0] for site in sites if site.folders}) if not common else []
+    if len(tops) > 1 and role is not Role.OUTPUT:
+        draft.say(Kind.DIFFERS, "paths", sites[0].literal, f"--{name} must hold the folders {', '.join(tops)}")
+    for site in sites:
+        new = _expression(draft, site, len(common), value)
+        _change(draft, site.literal, new, name)
+        if new.startswith("os."):
+            draft.need_import("os")
+
+
+def _change(draft: Draft, literal: Literal, new: str, name: str) -> None:
+    draft.say(Kind.CHANGED, "paths", literal, f"{draft.source(literal)} can be replaced by --{name}")
+    draft.replace(literal, new)
+
+
+def _common(paths: Sequence[Sequence[str]]) -> list[str]:
+    found: list[str] = []
+    for parts in zip(*paths, strict=False):
+        if len(set(parts)) > 1:
+            break
+        found.append(parts[0])
+    return found
+
+
+def _expression(draft: Draft, site: Site, depth: int, value: str) -> str:
+    """`value or "root"`, joined with the rest of the path; the old spelling is kept byte for byte."""
+    source = draft.source(site.literal)
+    start = opening(site.literal)
+    quote = source[start - 1]
+    dot = 1 if site.text.startswith("./") else 0
+    cut = len("/".join(site.text.split("/")[: depth + dot]))
+    root = site.text[:cut]
+    rest = source[start + cut :].removeprefix("/")
+    prefix = source[:start]
+    if site.text == root and not site.is_formatted:
+        return enclosed(draft, site.literal, f"{value} or {source}")
+    return f"os.path.join({value} or {quote}{root}{quote}, {prefix}{rest})"
+
+
+def enclosed(draft: Draft, literal: cst.CSTNode, text: str) -> str:
+    """In brackets, unless nothing around the literal binds tighter than `or`."""
+    loose = (cst.Arg, cst.Assign, cst.AnnAssign, cst.DictElement, cst.Element, cst.Return, cst.Param)
+    return text if isinstance(draft.parent(literal), loose) else f"({text})"
+
+
+def keep_made(draft: Draft, made: Iterable[tuple[Sink, Literal]], value: str) -> None:
+    """A results folder that the platform made must not end the script that makes it itself."""
+    for sink, _ in made:
+        guarded = any(isinstance(each, cst.If | cst.Try) for each in draft.above(sink.call))
+        if guarded or argument(sink.call, "exist_ok") or tail(sink.call.func) not in ("makedirs", "mkdir"):
+            continue
+        if draft.resolve(sink.call.func) == "os.mkdir":
+            assert isinstance(sink.call.func, cst.Attribute)
+            draft.replace(sink.call.func.attr, "makedirs")
+        comma = ", " if sink.call.args else ""
+        draft.insert(draft.span(sink.call)[1] - 1, f"{comma}exist_ok=bool({value})")
+
+
+def wire_options(draft: Draft, setup: Setup, role: Role, name: str, value: str, options: dict[str, bool]) -> list[str]:
+    """Lines that give the contract's option to the options the script has for the same thing."""
+    lines: list[str] = []
+    for own, is_folder in options.items():
+        option, target = setup.options[own], setup.own_value(own)
+        if own == name or setup.options.get(name) is option:
+            continue
+        where = option.call or draft.first
+        if option.is_positional and option.call is not None and argument(option.call, "nargs") is None:
+            draft.insert(draft.span(option.call)[1] - 1, ', nargs="?"')
+        whole = role is Role.WEIGHTS or (is_folder and len(options) == 1)
+        if not whole and not option.default:
+            advice = f"pass it yourself: outlast run … -- --{own}=PATH"
+            draft.say(
+                Kind.HAND,
+                "options",
+                where,
+                f"--{own} names one file or one of several folders and has no default",
+                advice,
+            )
+            continue
+        new = value if whole else f"os.path.join({value}, os.path.basename(os.path.normpath({target})))"
+        lines.append(f"    {target} = {new}")
+        draft.say(Kind.CHANGED, "options", where, f"--{own} follows --{name}")
+    if any("os." in line for line in lines):
+        draft.need_import("os")
+    return [f"if {value}:", *lines] if lines else []

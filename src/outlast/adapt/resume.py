@@ -1,0 +1,255 @@
+"""Going on where a stint before stopped: find the state of a training, restore it, save it whole.
+
+The state is kept under one name, written aside and moved into place. Where it goes is known only in a stint
+(`OUTLAST_CHECKPOINT`) or where the contract's output folder is given; by hand the script does what it did.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.fitting import plan_keras, plan_mindspore
+from outlast.adapt.loops import Loop, Values, find_loops, parameters_of
+from outlast.adapt.state import PASSING, RULE, Refusal, State, inject, random_sources
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import tail
+
+_HAS_OPTION = re.compile(r"start_epoch|begin_epoch|initial_epoch|resume_epoch|last_epoch_done|epoch_start")
+#: Values that cannot be kept in a file.
+_NOT_KEPT = frozenset(
+    "open iter DataLoader SummaryWriter writer tqdm Thread Process socket connect Session getLogger map zip filter "
+    "enumerate Popen urlopen reader".split()
+)
+_CONTAINERS = frozenset(
+    "list dict set deque defaultdict Counter OrderedDict array zeros ones empty full default_rng RandomState "
+    "Random".split()
+)
+#: Parameters that are handed on and not changed.
+_PASSED = re.compile("f|fh|file|log|logger|writer|args|cfg|config")
+_SCHEDULER = re.compile(r"(?:LR|Scheduler|Warmup\w*|LambdaLR|OneCycleLR|ReduceLROnPlateau)$")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A change that makes the script resume. `at` is where the output folder's option is read."""
+
+    at: cst.CSTNode
+    apply: Callable[[str], None]
+
+
+def plan_resume(draft: Draft) -> Plan | None:
+    """What to do, or None: nothing to do, or refused with a reason in the findings."""
+    if "OUTLAST_CHECKPOINT" in draft.text or "outlast" in draft.names.roots:
+        draft.say(Kind.KEPT, RULE, draft.first, "resumes already")
+        return None
+    if _resumes(draft):
+        advice = "keep its checkpoints below the output folder, so that the next stint finds them"
+        draft.say(Kind.KEPT, RULE, draft.first, "loads a checkpoint and counts on from it already", advice)
+        return None
+    try:
+        return _plan(draft)
+    except Refusal as refusal:
+        draft.say(refusal.kind, RULE, refusal.node or draft.first, str(refusal), refusal.advice)
+        return None
+
+
+def _resumes(draft: Draft) -> bool:
+    loads = {tail(call.func) for call in draft.calls()} & {
+        "load_state_dict",
+        "load_checkpoint",
+        "restore",
+        "load_weights",
+        "load",
+    }
+    counted = any(loop.first is not None and not isinstance(loop.first, cst.Integer) for loop in find_loops(draft))
+    return bool(loads) and (counted or bool(_HAS_OPTION.search(draft.text)))
+
+
+def _plan(draft: Draft) -> Plan:
+    _refuse_frameworks(draft)
+    for fitted in (plan_keras(draft), plan_mindspore(draft)):
+        if fitted is not None:
+            return Plan(*fitted)
+    loops = find_loops(draft)
+    if not loops:
+        raise _no_loop(draft)
+    candidates = [Values(draft, loop) for loop in loops]
+    torch = [values for values in candidates if _optimizers(values)]
+    sessions = [values for values in candidates if _session(draft, values)]
+    found = torch or sessions or [values for values in candidates if values.carried()]
+    if not found:
+        advice = "let the loop's function hold model and optimizer, or use outlast.epochs and outlast.save"
+        raise Refusal("the training loop changes nothing that is visible in its function", loops[0].node, advice)
+    if len(found) > 1:
+        lines = ", ".join(str(draft.line(values.loop.node)) for values in found)
+        advice = "name the one to go on with: for epoch in outlast.epochs(N)"
+        raise Refusal(f"there are {len(found)} training loops (lines {lines})", found[0].loop.node, advice)
+    values = found[0]
+    state = (_torch_state if torch else _session_state if sessions else _plain_state)(draft, values)
+    _refuse_loop(draft, values)
+    random_sources(draft)
+    return Plan(values.loop.node, lambda value: inject(draft, values, state, value))
+
+
+def _refuse_frameworks(draft: Draft) -> None:
+    for root in ("pytorch_lightning", "lightning"):
+        if root in draft.names.roots:
+            raise Refusal(
+                "Lightning saves and resumes by itself", None, 'use trainer.fit(…, ckpt_path="last")', Kind.DIFFERS
+            )
+    if "transformers" in draft.names.roots and "Trainer" in draft.words:
+        raise Refusal("the Trainer saves and resumes by itself", None,
+                      "use trainer.train(resume_from_checkpoint=…) and output_dir", Kind.DIFFERS)  # fmt: skip
+
+
+def _no_loop(draft: Draft) -> Refusal:
+    if any(isinstance(node, cst.While) for node in draft.nodes):
+        loop = next(node for node in draft.nodes if isinstance(node, cst.While))
+        return Refusal("the training loop is a while loop, and what counts its rounds is not certain", loop,
+                       "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
+    if any(tail(call.func) in ("fit", "fit_transform") for call in draft.calls()):
+        return Refusal(
+            "trains in one call that cannot be continued", None, "a stint must be long enough for it", Kind.DIFFERS
+        )
+    return Refusal("no training loop of the form for epoch in range(N)", None, "use outlast.epochs(N)")
+
+
+def _refuse_loop(draft: Draft, values: Values) -> None:
+    loop = values.loop
+    if loop.variable in values.bound:
+        raise Refusal(f"the loop changes its own counter {loop.variable}", loop.node)
+    early = values.early_reads()
+    if early:
+        raise Refusal(f"{early[0]} goes from one round to the next but is not there before the loop", loop.node,
+                      "give it a value before the loop")  # fmt: skip
+    if values.outliving and not _is_simple(loop):
+        raise Refusal(f"{sorted(values.outliving)[0]} is used behind the loop, and its end is computed", loop.node)
+    if not draft.stands_alone(loop.node):
+        raise Refusal("the loop shares its line with something else", loop.node)
+
+
+def _is_simple(loop: Loop) -> bool:
+    return isinstance(loop.stop, cst.Name | cst.Attribute | cst.Integer | cst.Subscript | cst.BinaryOperation)
+
+
+def _optimizers(values: Values) -> list[str]:
+    draft = values.draft
+    mine = {
+        name: origin for name, origin in values.fields().items() if f"self.{name.partition('.')[2]}" in values.source
+    }
+    found = [
+        name for name, origin in (values.origins | mine).items()
+        if (name in mine or values.is_used(name)) and isinstance(origin, cst.Call)
+        and (draft.resolve(origin.func).startswith("torch.optim.") and not _SCHEDULER.search(tail(origin.func)))
+    ]  # fmt: skip
+    passed = [name for name, origin in values.origins.items() if origin is None and re.match(r"(?:optim|opt)", name)]
+    return found or ([name for name in passed if values.is_used(name)] if "torch" in draft.names.roots else [])
+
+
+def _torch_state(draft: Draft, values: Values) -> State:
+    optimizers = _optimizers(values)
+    models: list[str] = []
+    known = values.origins | values.fields()
+    for name in optimizers:
+        origin = known[name]
+        models += parameters_of(origin, draft) if isinstance(origin, cst.Call) else []
+    if not models:
+        models = [
+            name
+            for name, origin in values.origins.items()
+            if origin is None and re.match(r"(?:model|net|network)$", name)
+        ]
+    models = [name for name in dict.fromkeys(models) if name in known or name == "self"]
+    if not models:
+        raise Refusal("the model of the optimizer is not in the loop's function", values.loop.node,
+                      "build model and optimizer in the function of the loop")  # fmt: skip
+    helpers = [
+        name for name, origin in known.items()
+        if isinstance(origin, cst.Call) and (_SCHEDULER.search(tail(origin.func)) or tail(origin.func) == "GradScaler")
+    ]  # fmt: skip
+    helpers += [
+        name
+        for name, origin in values.origins.items()
+        if origin is None and re.match(r"(?:scheduler|lr_scheduler|scaler)$", name)
+    ]
+    whole = [*models, *optimizers, *(name for name in helpers if values.is_used(name) or name in values.source)]
+    generators = values.called("Generator")
+    return State(
+        "torch",
+        loaded=tuple(whole),
+        generators=tuple(generators),
+        kept=_kept(draft, values, {*whole, *generators}, torch=True),
+    )
+
+
+def _plain_state(draft: Draft, values: Values) -> State:
+    if "self" in values.carried() or "self" in values.source:
+        raise Refusal("the state of the training lies in self", values.loop.node, "use outlast.epochs and outlast.save")
+    kept = _kept(draft, values, set())
+    for function in draft.functions():
+        if any(isinstance(node, cst.Global) for node in draft.below(function)):
+            raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
+    return State("plain", kept=kept)
+
+
+def _kept(draft: Draft, values: Values, without: set[str], *, torch: bool = False) -> tuple[str, ...]:
+    """What goes round by value. Data sets and devices only pass through; files and threads cannot be kept."""
+    kept = []
+    for name in values.carried():
+        origin = values.origins[name]
+        made = tail(origin.func) if isinstance(origin, cst.Call) else ""
+        is_rebound = name in values.bound
+        if name in without or made in _NOT_KEPT or (made in PASSING and not is_rebound):
+            continue
+        if name == "self" or (torch and not is_rebound and not _is_kept(draft, origin, made)):
+            continue
+        is_opened = values.scope is draft.module or bool(_PASSED.fullmatch(name))
+        if not torch and origin is None and not is_rebound and is_opened:
+            continue
+        kept.append(name)
+    return tuple(kept)
+
+
+def _is_kept(draft: Draft, origin: cst.BaseExpression | None, made: str) -> bool:
+    """Whether a torch script changes such a thing in place: containers, arrays, and plain classes of its own."""
+    if not isinstance(origin, cst.Call):
+        return isinstance(origin, cst.List | cst.Dict | cst.Set | cst.ListComp | cst.DictComp)
+    own = next((node for node in draft.nodes if isinstance(node, cst.ClassDef) and node.name.value == made), None)
+    return made in _CONTAINERS or (own is not None and all(tail(base.value) == "object" for base in own.bases))
+
+
+def _session(draft: Draft, values: Values) -> str:
+    """The TensorFlow 1 session that the loop runs."""
+    if "tensorflow" not in draft.names.roots:
+        return ""
+    for call in draft.calls(values.loop.node.body):
+        if (
+            tail(call.func) == "run"
+            and isinstance(call.func, cst.Attribute)
+            and tail(call.func.value) in values.origins
+        ):
+            return tail(call.func.value)
+    return ""
+
+
+def _session_state(draft: Draft, values: Values) -> State:
+    name = next(
+        (
+            each
+            for path in ("tensorflow", "tensorflow.compat.v1")
+            if (each := draft.names.name_for(path, [draft.module]))
+        ),
+        "",
+    )
+    if not name:
+        raise Refusal("tensorflow is imported piece by piece", values.loop.node, "import tensorflow as tf")
+    return State(
+        "session",
+        loaded=(_session(draft, values), name),
+        kept=_kept(draft, values, {_session(draft, values)}, torch=True),
+    )

@@ -1,0 +1,6 @@
+"""Tests of adaptation share one stage."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
