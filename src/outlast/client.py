@@ -12,7 +12,7 @@ client.runs.fetch(run.id, "results")
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,15 +22,14 @@ from outlast.operations.files import Files
 from outlast.operations.importing import Importing
 from outlast.operations.judging import Judging
 from outlast.operations.lists import Listing
+from outlast.operations.rewriting import Rewriting
 from outlast.operations.sweeping import Sweeps
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
     from outlast.keeper.rebuild import Rebuilt
-    from outlast.migrate.report import Migration
     from outlast.model.request import RunRequest
     from outlast.model.view import RunView
-    from outlast.operations.adapt import Adaptation
     from outlast.operations.clean import Cleaned
     from outlast.operations.doctor import Finding
     from outlast.operations.environments import Environments
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from outlast.operations.links import Link
     from outlast.operations.login import Identity, LoggedIn
     from outlast.operations.maps import StoreMap
-    from outlast.operations.migrate_trial import Trial
     from outlast.operations.projects import Project
     from outlast.operations.publish import Publication
     from outlast.operations.rehearse import Rehearsal
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
     from outlast.settings import Setting
 
 
-class Client(Importing):
+class Client(Importing, Rewriting):
     """One home folder and everything that can be done with its runs.
 
     `home` is a folder (default: `OUTLAST_HOME`, or `~/.outlast`); `settings`, when given, is used as it is. Opening
@@ -183,30 +181,6 @@ class Client(Importing):
         from outlast.operations.login import whoami
 
         return whoami(self.settings, os.environ, check=check)
-
-    def migrate(self, *paths: str | os.PathLike[str], to: str = "npu", **words: Any) -> Migration:
-        """Rewrite scripts for another device: `npu`, `cuda` or `any`; only with `write=True` are files touched.
-
-        print(client.migrate("src", to="npu").score)
-        """
-        from outlast.operations.migrate import migrate
-
-        return migrate([os.fspath(path) for path in paths], to=to, **words)
-
-    def try_migrated(self, command: Sequence[str], **words: Any) -> Trial:
-        """Run a training as it is and migrated, both on this machine's processor, and compare their numbers.
-
-        assert client.try_migrated(["python", "train.py", "--epochs", "1"]).agree
-        """
-        from outlast.operations.migrate_trial import try_migrated
-
-        return try_migrated(self.settings.home, command, **words)
-
-    def adapt(self, script: str | os.PathLike[str], *, contract: str = "modelarts", **words: Any) -> Adaptation:
-        """Fit a script to a contract: its arguments, its paths, resuming; only with `write=True` are files touched."""
-        from outlast.operations.adapt import adapt
-
-        return adapt(os.fspath(script), contract=contract, **words)
 
     def doctor(self) -> list[Finding]:
         """What this machine has, what is missing, and how to get it."""
