@@ -207,8 +207,8 @@ def test_run_turns_every_option_into_the_request(outlast, client, monkeypatch):
     monkeypatch.setattr(client.runs, "submit", lambda request, **_: seen.append(request) or client.runs.get("digits"))
     given = (
         "run train.py -d a=./x -d y --checkpoint ck --output out --output o=./t -l 1h --stints 3 --until epoch>=9 "
-        "-p lr=0.1 -p b=2 -r req.txt --python py -e A=1 -e B --secret TOKEN --cpus 2 --memory 8G --gpus 1 --npus 1 -n nm "
-        "--platform local --grace 5s --retries 0 --no-network --sandbox off --include *.bin --exclude *.tmp "
+        "-p lr=0.1 -p b=2 -r req.txt --python py -e A=1 -e B --secret TOKEN --cpus 2 --memory 8G --gpus 1 --npus 1 "
+        "-n nm --platform local --grace 5s --retries 0 --no-network --sandbox off --include *.bin --exclude *.tmp "
         "--allow-secret-files --contract xihe --params c=3;d=4 --drop-unknown --ma-log --detach -- --lr 0.1 -x"
     ).split()  # fmt: skip
     assert outlast(*given)[0] == 0
@@ -216,7 +216,8 @@ def test_run_turns_every_option_into_the_request(outlast, client, monkeypatch):
     expected = RunRequest(
         target="train.py", args=("--lr", "0.1", "-x"), cwd=request.cwd, data=("a=./x", "y"), checkpoint="ck",
         output=("out", "o=./t"), limit="1h", stints="3", until="epoch>=9", params=("lr=0.1", "b=2"),
-        requirements="req.txt", python="py", env=("A=1", "B"), secrets=("TOKEN",), cpus=2, memory="8G", gpus=1, npus=1, name="nm",
+        requirements="req.txt", python="py", env=("A=1", "B"), secrets=("TOKEN",), cpus=2, memory="8G", gpus=1, npus=1,
+        name="nm",
         platform="local", grace="5s", retries=0, network=False, sandbox="off", include=("*.bin",), exclude=("*.tmp",),
         allow_secret_files=True, contract="xihe", running_parameters="c=3;d=4", drop_unknown=True, ma_log=True,
     )  # fmt: skip

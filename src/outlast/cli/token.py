@@ -95,7 +95,7 @@ def list_(user: UserName = None, as_json: AsJson = False) -> None:
                    Column("until")]  # fmt: skip
         rows = [
             [key["id"], key["user"], key["name"], ago(key["created_at"]), ago(key["used_at"] or "never"),
-             key["expires_at"] or "revoked"]
+             key["expires_at"] or "no end"]
             for key in found
         ]  # fmt: skip
         print("\n".join(table(columns, rows, Ink())))
