@@ -40,7 +40,7 @@ def test_a_v1_job_goes_through_stints_and_a_kill(tmp_path):
             "taskRoles": [{"name": "task", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 1000, "gpuNumber": 0,
                            "command": "cd $PAI_JOB_NAME && python train.py"}],
         }) + "\n// written by hand\n")  # fmt: skip
-        run = lab.submit(job, "--user", "ann", "--checkpoint", "$PAI_JOB_NAME/ckpt", "--limit", "10s", "--grace", "1s")
+        run = lab.submit(job, "--user", "ann", "--checkpoint", "$PAI_JOB_NAME/ckpt", "--limit", "6s", "--grace", "1s")
         lab.until(lambda: lab.client.runs.get(run).checkpoints)
         killed = lab.until(lambda: lab.runners())
         kill(killed[0])

@@ -20,7 +20,7 @@ names = sorted(os.listdir("pets"))
 assert open("pets/a.txt").read() == "meow", names
 epoch = int(open("ckpt/state").read()) if os.path.exists("ckpt/state") else 0
 while epoch < 12:
-    time.sleep(0.3)
+    time.sleep(0.7)
     epoch += 1
     with open("ckpt/part", "w") as out: out.write(str(epoch))
     os.replace("ckpt/part", "ckpt/state")
@@ -45,7 +45,7 @@ def test_input_by_address_is_checked_fetched_and_kept_for_the_next_stint(shop):
     source = f"s3://lab@{shop.bucket}/sets/pets"
     planned = shop.outlast("run", train, "--data", source, "--dry-run", "--json").stdout
     assert f"input pets: 3 files, 12 B at {source}" in planned
-    done = shop.outlast("run", train, "--data", source, "--checkpoint", "ckpt", "--limit", "3s", "--grace", "200ms")
+    done = shop.outlast("run", train, "--data", source, "--checkpoint", "ckpt", "--limit", "6s", "--grace", "200ms")
     run = done.stdout.split()[1]
     view = shop.show(run)
     assert view["state"] == "succeeded" and view["stint_count"] >= 2

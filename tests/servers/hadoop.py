@@ -158,8 +158,15 @@ def hadoop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hadoop]:
 
 
 def _join(lock: BinaryIO, address: Path, folder: Path) -> Daemons | None:
-    """Hold the lock shared while HDFS runs; returns the daemons when it was us who started them."""
+    """Hold the lock shared while HDFS runs; returns the daemons when it was us who started them.
+
+    Only who finds none running asks for the lock alone: the others hold it to the end of their session.
+    """
     while True:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        if address.exists():
+            return None
+        fcntl.flock(lock, fcntl.LOCK_UN)
         fcntl.flock(lock, fcntl.LOCK_EX)
         daemons = None
         if not address.exists():
@@ -167,7 +174,7 @@ def _join(lock: BinaryIO, address: Path, folder: Path) -> Daemons | None:
             daemons = Daemons(folder)
             daemons.start()
             address.write_text(daemons.hadoop.authority)
-        # Between the two locks the starter may slip in and stop what we saw.
+        # Changing from alone to shared may let somebody else in between, who may even stop what we saw.
         fcntl.flock(lock, fcntl.LOCK_SH)
         if address.exists():
             return daemons
