@@ -89,6 +89,11 @@ def test_a_resolved_request_becomes_a_spec(ask, folder):
     assert resolved.leave_out == ("ckpt", "out", "mnist")
 
 
+def test_name_that_no_file_can_have_is_a_mistake_not_a_crash(refused):
+    assert "(300 bytes)" in refused("a" * 300)
+    assert "(300 bytes)" in refused(data=("x=./" + "a" * 300,))
+
+
 def test_home_beside_the_script_is_no_code(folder):
     settings = Settings.load({"USER": "ann"}, folder / ".outlast-home")
     assert ".outlast-home" in resolve(RunRequest("train.py", cwd=folder), settings).leave_out

@@ -32,6 +32,10 @@ class Target:
         return self.script.endswith(_JOB_SUFFIXES)
 
 
+#: What file systems take; a longer name is a mistake, such as a text given for a path.
+_NAME_LIMIT_BYTES = 255
+
+
 def find_target(target: str, cwd: Path) -> Target:
     """A script or an OpenPAI job file (its folder is the code folder), a folder with an outlast.toml, or a spec file.
 
@@ -62,7 +66,11 @@ def absolute(given: str, base: Path) -> Path:
         path = Path(given).expanduser()
     except RuntimeError:
         path = Path(given)
-    return Path(os.path.abspath(base / path))  # noqa: PTH100 (Path.resolve would follow links)
+    path = Path(os.path.abspath(base / path))  # noqa: PTH100 (Path.resolve would follow links)
+    long = next((part for part in path.parts if len(os.fsencode(part)) > _NAME_LIMIT_BYTES), None)
+    if long is not None:
+        raise SpecError(f"no file can have a name as long as {long[:20]}… ({len(os.fsencode(long))} bytes)")
+    return path
 
 
 def _toml_in(folder: Path) -> TomlFile | None:

@@ -1,0 +1,1 @@
+"""The server: the same verbs over HTTP, for a group that shares one home."""

@@ -1,0 +1,1 @@
+"""Accounts: users, their keys, groups with quotas, queues, and the log of what was done."""

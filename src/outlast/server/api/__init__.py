@@ -1,0 +1,18 @@
+"""The routers of the REST API. Each is mounted under `/api/v1`, in this order."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from outlast.server.api import logs, metrics, places, results, runs, stores, uploads
+from outlast.server.placing import MOST_BYTES
+
+ROUTERS: list[APIRouter] = [
+    runs.router, logs.router, metrics.router, results.router, uploads.router, stores.router, places.router,
+]  # fmt: skip
+
+#: Beginning of a path → the largest body it takes, in bytes; everything else takes `security.BODY_LIMIT_BYTES`.
+LARGE_BODIES: dict[str, int] = {
+    "/api/v1/uploads/": uploads.LARGEST_BYTES,
+    "/api/v1/stores/file": MOST_BYTES,
+}

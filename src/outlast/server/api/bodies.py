@@ -1,0 +1,109 @@
+"""What requests carry, field by field: checked on the way in and described in the schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from outlast.server.paging import MOST_ROWS, USUAL_ROWS
+
+Text = Annotated[str, Field(max_length=4096)]
+Texts = Annotated[list[Text], Field(max_length=1000)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0, le=1 << 20)]
+
+
+class Body(BaseModel):
+    """An unknown field is an error: a misspelt one would silently do nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RunsQuery(Body):
+    """Which runs, in which order, and which page of them."""
+
+    name: Annotated[str, Field(max_length=200)] = Field("", description="a glob, like mnist-*")
+    state: Annotated[list[str], Field(max_length=50)] = []
+    where: Annotated[list[str], Field(max_length=50)] = Field([], description="conditions, like lr<0.1")
+    sort: Annotated[str, Field(max_length=200)] = "created"
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = USUAL_ROWS
+    cursor: Annotated[str, Field(max_length=500)] = ""
+
+
+class RunBody(Body):
+    """The words of `outlast run`."""
+
+    target: Text = Field(description="the script within the code, or a folder with outlast.toml: '.'")
+    code: Sha256 | None = Field(None, description="the upload that holds the code; without one, target is a path here")
+    args: Texts = []
+    data: Texts = Field([], description="NAME=SRC; SRC is an address, or upload:SHA256 for what was uploaded")
+    checkpoint: Text | None = None
+    output: Text | Texts | None = None
+    limit: Text | None = None
+    stints: Text | None = None
+    until: Text | None = None
+    params: Texts = []
+    running_parameters: Text | None = None
+    requirements: Text | None = None
+    environment: Text | None = None
+    python: Text | None = None
+    env: Texts = []
+    secrets: Texts = []
+    cpus: Count | None = None
+    memory: Text | None = None
+    gpus: Count | None = None
+    npus: Count | None = None
+    name: Text | None = None
+    platform: Text | None = None
+    store: Text | None = None
+    grace: Text | None = None
+    retries: Count | None = None
+    network: bool | None = None
+    sandbox: Literal["auto", "on", "off"] | None = None
+    include: Texts = []
+    exclude: Texts = []
+    allow_secret_files: bool | None = None
+    contract: Literal["plain", "modelarts", "modelarts-v1", "xihe", "openpai"] | None = None
+    drop_unknown: bool | None = None
+    ma_log: bool | None = None
+    of: Text | None = Field(None, description="the run whose results are evaluated")
+    aim: bool | None = None
+
+
+class ResumeBody(Body):
+    """Where to go on; nothing means the last checkpoint."""
+
+    from_stint: Annotated[int, Field(ge=1, le=10**6)] | None = None
+    checkpoint: Text | None = None
+    limit: Text | None = None
+
+
+class UploadBody(Body):
+    """What will be sent: its digest comes first, so that it need not be sent twice."""
+
+    sha256: Sha256
+    size_bytes: Annotated[int, Field(ge=0, le=1 << 42)]
+    kind: Literal["folder", "file"] = Field("folder", description="a tar of a folder, without compression; or one file")
+    name: Annotated[str, Field(max_length=255)] = Field("", description="of a file")
+
+
+class PlaceBody(Body):
+    """One address."""
+
+    address: Text
+
+
+class RenameBody(Body):
+    """From one address to another in the same bucket or HDFS."""
+
+    source: Text
+    target: Text
+
+
+class LinkBody(Body):
+    """A temporary link to read an object, or to write it."""
+
+    address: Text
+    expires: Annotated[str, Field(max_length=32)] = "1h"
+    put: bool = False

@@ -1,0 +1,80 @@
+"""The application: routers, errors, and what every answer carries."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from outlast import __version__
+from outlast.server import apipage, signin
+from outlast.server.accounts import admin_routes, routes
+from outlast.server.api import LARGE_BODIES, ROUTERS
+from outlast.server.auth import COOKIE
+from outlast.server.errors import add_error_handlers
+from outlast.server.security import Guard
+from outlast.server.state import ServerState
+from outlast.settings import Settings
+
+PREFIX = "/api/v1"
+
+
+class Refusal(BaseModel):
+    """What every error looks like."""
+
+    ok: bool = False
+    code: str
+    message: str
+    hint: str
+
+
+def create_app(state: ServerState) -> FastAPI:
+    """The server of one home. Closes `state` when it stops."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            state.close()
+
+    app = FastAPI(
+        title="Outlast", version=__version__, lifespan=lifespan, openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None, redoc_url=None,
+    )  # fmt: skip
+    app.state.outlast = state
+    app.add_middleware(Guard, large=LARGE_BODIES)
+    add_error_handlers(app)
+    refusals: dict[int | str, dict[str, Any]] = {"default": {"model": Refusal, "description": "what went wrong"}}
+    # Runs first: routes are tried in this order, and their list is asked for most.
+    for router in (*ROUTERS, routes.router, admin_routes.router):
+        app.include_router(router, prefix=PREFIX, responses=refusals)
+    app.include_router(apipage.router, prefix=PREFIX)
+    app.include_router(signin.router)
+    _describe_access(app)
+    return app
+
+
+def app_of_environment() -> FastAPI:
+    """The same from the environment alone: what each of several processes starts with."""
+    return create_app(ServerState.open(Settings.load(os.environ)))
+
+
+def _describe_access(app: FastAPI) -> None:
+    """Say in the OpenAPI document how one is let in: our dependency reads headers itself, which FastAPI cannot see."""
+    make = app.openapi
+
+    def described() -> dict[str, Any]:
+        document = make()
+        document.setdefault("components", {})["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer"},
+            "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+        }
+        document["security"] = [{"token": []}, {"session": []}]
+        return document
+
+    app.openapi = described  # type: ignore[method-assign]

@@ -1,0 +1,91 @@
+"""What a user who is no admin may name: their uploads and remote places, never files of the server's machine.
+
+An admin can read everything here anyway. For everybody else a path like `/etc` in a request, in an `outlast.toml` or
+behind a link would be a way to other people's files, and the store of the runs a way around who may see which run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from outlast.errors import UsageError
+from outlast.inside.errors import InsideError
+from outlast.inside.move.address import BUCKETS, Address, parse
+from outlast.inside.move.names import is_below
+from outlast.inside.staging import source_path
+from outlast.model.request import RunRequest
+from outlast.operations.resolve import Resolved, resolve
+from outlast.server.refusals import NotAllowed
+from outlast.settings import Settings
+from outlast.store.registry import translate
+
+
+def check_request(request: RunRequest, settings: Settings, own: Path, run_stores: Iterable[str]) -> None:
+    """Refuse a request, `outlast.toml` included, that reaches beyond what its user may use.
+
+    `own` is the folder of the user's uploads. Links are followed: where they lead is what counts.
+    """
+    bare = next((each for each in request.env if "=" not in each), None)
+    if bare is not None:
+        raise NotAllowed(f"env {bare}: the server's own variables are not handed out", hint=f"write {bare}=VALUE")
+    resolved = resolve(request, settings)
+    _check_switches(resolved, settings)
+    _require_own(resolved.folder / resolved.script, own, "target")
+    if resolved.log_folder is not None:
+        _require_own(Path(resolved.log_folder), own, "ma_log")
+    stores = tuple(run_stores)
+    for given in resolved.inputs:
+        if given.source.startswith("file:"):
+            _require_own(Path(source_path(given.source)), own, f"data {given.name}")
+        else:
+            check_address(given.source, stores, deep=True)
+    for output in resolved.outputs:
+        check_address(output.target, stores, deep=True)
+
+
+def _check_switches(resolved: Resolved, settings: Settings) -> None:
+    if resolved.secrets:
+        raise NotAllowed(f"secrets {resolved.secrets[0]}: those of the server are for admins", hint="pass it in env")
+    if resolved.store != settings.store:
+        raise NotAllowed(f"store {resolved.store}: runs of this server are kept in one place", hint="leave it out")
+    if resolved.sandbox not in (settings.sandbox, "on"):
+        raise NotAllowed(f"sandbox {resolved.sandbox}: it is {settings.sandbox} on this server", hint="leave it out")
+
+
+def check_address(text: str, run_stores: Iterable[str], *, deep: bool = False) -> None:
+    """Refuse an address of this machine, and one in a store of runs; with `deep` also one above such a store."""
+    try:
+        address = parse(text)
+    except InsideError as error:
+        raise translate(error) from None
+    if address.scheme == "file":
+        raise NotAllowed(f"{text} is on the server's machine", hint="name a bucket or HDFS, or upload it")
+    for store in run_stores:
+        if not store.startswith("file:") and _overlaps(address, parse(store), deep):
+            raise NotAllowed(f"{text} holds the runs of everybody", hint="see runs with: GET /api/v1/runs")
+
+
+def _overlaps(address: Address, store: Address, deep: bool) -> bool:
+    """Whatever the profile or the scheme of a bucket is called, and by whichever name HDFS is reached."""
+    both = {address.scheme, store.scheme}
+    if not (both <= set(BUCKETS) and address.authority == store.authority) and both != {"hdfs"}:
+        return False
+    here, there = address.path.rstrip("/") + "/", store.path.rstrip("/") + "/"
+    here, there = here.lstrip("/"), there.lstrip("/")
+    return here.startswith(there) or (deep and there.startswith(here))
+
+
+def _require_own(path: Path, own: Path, what: str) -> None:
+    real, root = str(path.resolve()), str(own.resolve())
+    if real != root and not is_below(real, root):
+        raise NotAllowed(f"{what} is on the server's machine", hint="upload it first: POST /api/v1/uploads")
+
+
+def require_inside(target: str, folder: Path) -> None:
+    """`UsageError` for a target that climbs out of the code that it is a part of."""
+    if Path(target).is_absolute() or not (folder / target).resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"target {target!r} is outside the code", hint="name a script in it, like train.py")
+
+
+__all__ = ["check_address", "check_request", "require_inside"]

@@ -1,0 +1,71 @@
+"""What the routes of this API share within one process."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import Depends, FastAPI, Request
+
+from outlast.keeper.home import Home
+from outlast.keeper.index import RunRow
+from outlast.operations.locate import Located, open_run_store
+from outlast.server.auth import Actor
+from outlast.server.events import Watches
+from outlast.server.ready import ReadyRuns
+from outlast.server.state import ServerState
+from outlast.server.uploads import Uploads
+from outlast.settings import Settings
+
+
+@dataclasses.dataclass(frozen=True)
+class Holding:
+    """The home that is served, its runs as ready bytes, those who follow one, and what was uploaded."""
+
+    settings: Settings
+    home: Home
+    runs: ReadyRuns
+    watches: Watches
+    uploads: Uploads
+
+    def settings_of(self, actor: Actor) -> Settings:
+        """Settings under which new runs belong to `actor`."""
+        return dataclasses.replace(self.settings, user=actor.name)
+
+    def located(self, row: RunRow) -> Located:
+        """A run's folder, opened."""
+        return Located(row.id, row.store, open_run_store(self.home, row.store, row.id))
+
+    def seen(self, actor: Actor, ref: str) -> Located:
+        """The folder of a run that `actor` may see; `NotFoundError` for every other."""
+        return self.located(self.runs.find(actor, ref))
+
+    def changeable(self, actor: Actor, ref: str) -> RunRow:
+        """A run that `actor` may change."""
+        row = self.runs.find(actor, ref)
+        actor.require_change(row.user, "run")
+        return row
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Open what the routes share, and close it when the server stops."""
+    state: ServerState = app.state.outlast
+    home = Home(state.settings.home)
+    holding = Holding(state.settings, home, ReadyRuns(home), Watches(state.settings), Uploads(home.path / "uploads"))
+    app.state.holding = holding
+    try:
+        yield
+    finally:
+        await holding.watches.close()
+        holding.runs.close()
+
+
+async def holding_of(request: Request) -> Holding:
+    holding: Holding = request.app.state.holding
+    return holding
+
+
+Held = Annotated[Holding, Depends(holding_of)]

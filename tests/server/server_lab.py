@@ -1,0 +1,140 @@
+"""A real server on loopback for tests of accounts, and a real PostgreSQL where there is one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import sqlalchemy as sa
+import uvicorn
+
+from outlast.server.accounts.book import Accounts
+from outlast.server.accounts.people import Quota, Role
+from outlast.server.app import create_app
+from outlast.server.database import Database
+from outlast.server.state import ServerState
+from outlast.settings import Settings
+
+PASSWORD = "correct horse battery"
+
+
+@dataclass
+class ServerLab:
+    """A running server and the accounts behind it."""
+
+    url: str
+    state: ServerState
+
+    @property
+    def accounts(self) -> Accounts:
+        return self.state.accounts
+
+    def client(self, user: str | None = None, **words) -> httpx.Client:
+        """A client with a token of `user`, or without any."""
+        headers = {"Authorization": f"Bearer {self.token(user)}"} if user else {}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False, **words)
+
+    def token(self, user: str) -> str:
+        return self.accounts.keys.create("token", self.accounts.users.get(user).id)[0]
+
+
+@contextlib.contextmanager
+def serving(home: Path):
+    state = ServerState.open(Settings.load({}, home=home))
+    quiet = {"log_config": None, "access_log": False, "server_header": False}
+    server = uvicorn.Server(uvicorn.Config(create_app(state), lifespan="on", **quiet))
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 30
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert server.started
+    try:
+        yield ServerLab(f"http://127.0.0.1:{listening.getsockname()[1]}", state)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        listening.close()
+
+
+@pytest.fixture
+def empty_lab(tmp_path):
+    """A server without users."""
+    with serving(tmp_path / "home") as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    """A server with ada (admin), mia and max (members of vision), vic (viewer in vision) and zoe (member, alone)."""
+    with serving(tmp_path_factory.mktemp("lab") / "home") as lab:
+        people = {"ada": Role.ADMIN, "mia": Role.MEMBER, "max": Role.MEMBER, "vic": Role.VIEWER, "zoe": Role.MEMBER}
+        for name, role in people.items():
+            lab.accounts.users.add(name, role, PASSWORD if name in ("ada", "mia") else None)
+        lab.accounts.groups.put("vision", Quota())
+        for name in ("mia", "max", "vic"):
+            lab.accounts.groups.join("vision", name)
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The address of a PostgreSQL of our own; as root it runs as its own user, which is all it accepts."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not found:
+        pytest.skip("PostgreSQL is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
+    as_user = {}
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres", "postgres")
+        as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+
+    def call(name: str, *arguments: str) -> None:
+        command = [str(found[-1].with_name(name)), "-D", str(folder / "data"), *arguments]
+        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL, timeout=120, **as_user)
+
+    call("initdb", "-A", "trust", "--no-sync", "-U", "postgres")
+    options = f"-F -p {port} -k {folder} -c listen_addresses=127.0.0.1"
+    call("pg_ctl", "-w", "-l", str(folder / "log"), "-o", options, "start")
+    try:
+        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    finally:
+        call("pg_ctl", "-m", "immediate", "stop")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    """An empty database of each kind."""
+    if request.param == "sqlite":
+        made = Database(f"sqlite:///{tmp_path / 'server.db'}")
+    else:
+        address = request.getfixturevalue("postgres").replace("postgresql:", "postgresql+psycopg:")
+        engine = sa.create_engine(address)
+        with engine.begin() as connection:
+            connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+            connection.execute(sa.text("CREATE SCHEMA public"))
+        engine.dispose()
+        made = Database(address)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def accounts(database):
+    return Accounts(database)
