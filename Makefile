@@ -6,6 +6,8 @@ STAMP := $(VENV)/.stamp
 # The crash tests are seeded; a failure prints the seed, and `make test SEED=…` plays it again.
 SEED ?=
 PYTEST_ARGS ?=
+# One more than two cores: the end-to-end tests mostly wait for stints to end.
+WORKERS ?= 3
 
 .PHONY: test setup packages lint types unit bench soak lock docs clean
 
@@ -32,7 +34,7 @@ types:
 	$(BIN)/mypy
 
 unit:
-	$(if $(SEED),OUTLAST_TEST_SEED=$(SEED)) $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
+	$(if $(SEED),OUTLAST_TEST_SEED=$(SEED)) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
