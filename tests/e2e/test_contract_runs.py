@@ -111,7 +111,7 @@ def test_a_request_that_cannot_work_is_refused_before_anything_starts(shop):
     boot = script(shop, "xihe_train.py")
     refused = {
         ("--data", "./mnist"): "--data data_url=./mnist",
-        ("--data", "data_url=dataset:ann/mnist"): "no hub is connected here",
+        ("--data", "data_url=dataset:ann/mnist"): "no folder plays it here",
         ("--data", "data_url=./mnist", "--network"): "no network under --contract xihe",
         ("--data", "data_url=./mnist", "--params", "lr"): "'lr' is not NAME=VALUE",
     }

@@ -128,11 +128,14 @@ class _Printer:
         self._total(found)
 
     def _total(self, found: Migration) -> None:
+        from outlast.cli.moved import count
+
         counts, changed = found.counts, len(found.changed)
         verb = "changed" if found.written else "to change"
         print(
-            f"\n{found.files} files, {changed} {verb}: {counts['changed']} changes, {counts['by-hand']} by hand, "
-            f"{counts['differs']} silent differences. Ready: {found.score} of 100"
+            f"\n{count(found.files, 'file')}, {changed} {verb}: {count(counts['changed'], 'change')}, "
+            f"{counts['by-hand']} by hand, {count(counts['differs'], 'silent difference')}. "
+            f"Ready: {found.score} of 100"
         )
         if found.backups:
             print(f"the old files are kept: {found.backups[0]}" + (" and so on" if len(found.backups) > 1 else ""))

@@ -227,10 +227,11 @@ _MAP_EXITS = {0: "done", 2: "the request is wrong; nothing was changed", 10: "no
     about="From then on every command and every run that names the bucket uses the folder instead: a tutorial works "
     "offline, without keys and without cost. What a script copies to the bucket lies in the folder afterwards. The "
     "folder is made if it is missing. s3:// of a bucket that is mapped as obs:// means the same folder, because "
-    "ModelArts uses both names.",
+    "ModelArts uses both names. A folder can also play a repository of a hub, such as dataset:OWNER/NAME.",
     examples=[
         ("outlast store map obs://my-bucket ./bucket", "then: outlast cp data obs://my-bucket/data"),
         ("outlast store map hdfs://127.0.0.1:50070 ./hdfs", "WebHDFS on that port while a run needs it"),
+        ("outlast store map dataset:ann/mnist ./mnist", "then: --data data_url=dataset:ann/mnist"),
     ],
     exits={0: "done", 2: "the request is wrong; nothing was changed"},
 )
@@ -245,7 +246,9 @@ def map_(
         return
     print(f"{done.folder} plays {done.address} now" + (f" instead of {done.before}" if done.before else ""))
     if done.made:
-        print(f"the folder is new; fill it with: outlast cp DATA {done.address}/")
+        print(
+            f"the folder is new; fill it with: outlast cp DATA {done.address if '://' in done.address else done.folder}/"
+        )
 
 
 @verb(

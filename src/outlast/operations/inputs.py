@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
 from outlast.errors import SpecError
@@ -16,14 +17,15 @@ from outlast.inside.move.address import SCHEMES, Address
 from outlast.inside.move.address import parse as parse_address
 from outlast.model.spec import NAME_PATTERN, Input
 from outlast.operations.problems import Problems, closest, guess_path
+from outlast.operations.repositories import find_in_repository
 from outlast.operations.target import absolute
 from outlast.operations.tomlfile import TomlFile
+from outlast.store.assets import read_asset
 
 _HOW_TO_GIVE = "write it like --data ./mnist, --data mnist=./mnist or --data s3://bucket/mnist"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-#: How Xihe names what lies in its hub.
-_IN_HUB = re.compile(r"(?:model|dataset|project):[\w-]+/[\w./-]+")
 
+NO_REPOSITORIES: Mapping[str, str] = MappingProxyType({})
 #: Where a contract puts an input of this name.
 Placing = Callable[[str, Path | Address], str]
 
@@ -50,16 +52,18 @@ def find_inputs(
     folder: Path,
     problems: Problems,
     placing: Placing | None = None,
+    repositories: Mapping[str, str] = NO_REPOSITORIES,
 ) -> list[FoundInput]:
     """All inputs, those of the command line first; one of the same name replaces the file's.
 
     Names that nobody chose are made from the path, and made different from each other. With `placing` an input is
-    passed by its name, so everyone must have been given one, and lies where that says.
+    passed by its name, so everyone must have been given one, and lies where that says. `repositories` are the folders
+    that play those of a hub.
     """
     found: list[FoundInput] = []
     for text in data:
         with problems.collecting():
-            found.append(_from_flag(text, cwd, folder, found, placing))
+            found.append(_from_flag(text, cwd, folder, found, placing, repositories))
     taken = {given.name for given in found}
     for entry in toml.data if toml else ():
         if entry.name in taken:
@@ -67,7 +71,7 @@ def find_inputs(
         where = f"data.{entry.name} in {toml.path.name}" if toml else ""
         with problems.collecting():
             _require_name(entry.name, where)
-            source = _find_source(entry.source, toml.folder if toml else folder, where)
+            source = _find_source(entry.source, toml.folder if toml else folder, where, repositories)
             path = entry.path
             if path is None:
                 path = placing(entry.name, source) if placing else _path_for(entry.source, source, folder)
@@ -79,13 +83,18 @@ def find_inputs(
 
 
 def _from_flag(
-    text: str, cwd: Path, folder: Path, earlier: Sequence[FoundInput], placing: Placing | None
+    text: str,
+    cwd: Path,
+    folder: Path,
+    earlier: Sequence[FoundInput],
+    placing: Placing | None,
+    repositories: Mapping[str, str],
 ) -> FoundInput:
     where = f"--data {text}"
     name, source_text = _split(text, cwd)
     if not source_text:
         raise SpecError(f"{where} names no file or folder", hint=_HOW_TO_GIVE)
-    source = _find_source(source_text, cwd, where)
+    source = _find_source(source_text, cwd, where, repositories)
     if name is None and placing is not None:
         raise SpecError(
             f"{where} has no name, and inputs are passed by their names here",
@@ -111,15 +120,13 @@ def _split(text: str, cwd: Path) -> tuple[str | None, str]:
     return name, source
 
 
-def _find_source(text: str, base: Path, where: str) -> Path | Address:
+def _find_source(text: str, base: Path, where: str, repositories: Mapping[str, str]) -> Path | Address:
     if _SCHEME.match(text) is not None:
         return find_address(text, where)
     path = absolute(text, base)
-    if not path.exists() and _IN_HUB.fullmatch(text):
-        raise SpecError(
-            f"{where}: {text} lies in a hub, and no hub is connected here",
-            hint="clone that repository and give the copy: --data NAME=./folder",
-        )
+    asset = read_asset(text)
+    if not path.exists() and asset is not None:
+        path = find_in_repository(asset, where, repositories)
     if not path.exists():
         relative = "" if Path(text).is_absolute() else f" (relative to {base})"
         near = guess_path(text, path)

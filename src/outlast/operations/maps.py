@@ -1,4 +1,4 @@
-"""Letting folders play buckets, and taking that back."""
+"""Letting folders play buckets, name nodes and repositories, and taking that back."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from outlast.errors import SpecError
 from outlast.keeper.home import Home
 from outlast.settings import Settings
-from outlast.store.maps import forget_map, load_maps, read_root, save_map
+from outlast.store.maps import forget_map, load_all, played_root, save_map
 
 
 @dataclass(frozen=True)
 class StoreMap:
-    """A folder that plays a bucket or a name node."""
+    """A folder that plays a bucket, a name node or a hub's repository."""
 
     address: str
     folder: str
@@ -24,8 +24,8 @@ class StoreMap:
 
 
 def map_store(settings: Settings, text: str, folder: str | os.PathLike[str]) -> StoreMap:
-    """Let a folder play the bucket or name node of an address. The folder is made if it is missing."""
-    root = read_root(text).root
+    """Let a folder play the bucket, name node or repository of an address. The folder is made if it is missing."""
+    root = played_root(text)
     path = _folder(os.fspath(folder))
     home = Home(settings.home).path
     made = not path.exists()
@@ -39,14 +39,14 @@ def map_store(settings: Settings, text: str, folder: str | os.PathLike[str]) -> 
 
 def unmap_store(settings: Settings, text: str) -> StoreMap:
     """End a map; the folder stays as it is."""
-    root = read_root(text).root
+    root = played_root(text)
     folder = forget_map(settings.home, root)
     return StoreMap(root, folder, Path(folder).is_dir())
 
 
 def list_maps(settings: Settings) -> list[StoreMap]:
     """Every map, by address."""
-    return [StoreMap(root, folder, Path(folder).is_dir()) for root, folder in load_maps(settings.home).items()]
+    return [StoreMap(root, folder, Path(folder).is_dir()) for root, folder in load_all(settings.home).items()]
 
 
 def _folder(text: str) -> Path:

@@ -32,6 +32,7 @@ from outlast.operations.said import Said, Sayings
 from outlast.operations.surroundings import find_env, find_params, find_secrets
 from outlast.operations.target import Target, absolute, find_target
 from outlast.settings import Settings
+from outlast.store.maps import load_repositories
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class _Resolving:
         )  # fmt: skip
         found = find_inputs(
             self.request.data, self.request.cwd, self.target.toml, self.target.folder, self.problems,
-            placing_for(self.contract),
+            placing_for(self.contract), load_repositories(self.settings.home),
         )  # fmt: skip
         self.outputs = find_outputs(self.said, self.target, self.contract, self.problems)
         for step in steps:

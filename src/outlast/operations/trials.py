@@ -253,9 +253,9 @@ def _share_profiles(real: Path, trial: Path) -> None:
 
 def _share_maps(real: Path, trial: Path) -> None:
     """The same folders play the same buckets."""
-    from outlast.store.maps import load_maps, save_map
+    from outlast.store.maps import load_all, save_map
 
-    for root, folder in load_maps(real).items():
+    for root, folder in load_all(real).items():
         save_map(trial, root, Path(folder))
 
 
