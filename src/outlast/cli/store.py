@@ -246,9 +246,8 @@ def map_(
         return
     print(f"{done.folder} plays {done.address} now" + (f" instead of {done.before}" if done.before else ""))
     if done.made:
-        print(
-            f"the folder is new; fill it with: outlast cp DATA {done.address if '://' in done.address else done.folder}/"
-        )
+        place = done.address if "://" in done.address else done.folder
+        print(f"the folder is new; fill it with: outlast cp DATA {place}/")
 
 
 @verb(
