@@ -6,8 +6,8 @@ STAMP := $(VENV)/.stamp
 # The crash tests are seeded; a failure prints the seed, and `make test SEED=…` plays it again.
 SEED ?=
 PYTEST_ARGS ?=
-# One more than two cores: the end-to-end tests mostly wait for stints to end.
-WORKERS ?= 3
+# Test processes at once. More than there are cores saves time, and makes tests that wait for stints wait longer.
+WORKERS ?= 2
 
 .PHONY: test setup packages lint types unit bench soak lock docs clean
 

@@ -135,7 +135,7 @@ def test_disk_that_fills_up_makes_the_run_wait_and_loses_nothing(tmp_path):
             lab.until(lambda: "the run waits for room" in attached.output.read_text())
             # Everything that only reads still works, and whatever needs room says so.
             assert "outlast gc" in lab.show(run)["notice"]
-            assert "the disk is full" in lab.outlast("ps").stdout
+            assert "the disk is full" in lab.outlast("ps").stdout, lab.story()
             stopped = lab.outlast("stop", run, check=False)
             assert stopped.returncode == 12
             assert "no space left" in stopped.stderr
@@ -161,7 +161,8 @@ def test_removing_a_run_makes_room_on_a_full_disk(tmp_path):
         lab.home = disk / "home"
         lab.environ["OUTLAST_HOME"] = str(lab.home)
         try:
-            run = lab.submit(lab.write("p/train.py", QUICK))
+            # The index needs some room to forget a run; what the script left in its folder gives that.
+            run = lab.submit(lab.write("p/train.py", QUICK + "open('left', 'wb').write(bytes(1 << 20))\n"))
             lab.wait(run)
             with (disk / "ballast").open("wb", buffering=0) as ballast, pytest.raises(OSError):
                 while True:

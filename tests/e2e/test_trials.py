@@ -62,8 +62,8 @@ def test_rehearse_names_what_a_forgetful_script_loses(lab):
         "--",
         "--epochs",
         20,
-        "--work",
-        100000,
+        "--pace",
+        0.25,
         check=False,
     )
     assert done.returncode == 1

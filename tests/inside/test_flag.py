@@ -1,6 +1,7 @@
 import subprocess
 import sys
 import timeit
+from pathlib import Path
 
 import pytest
 
@@ -69,7 +70,11 @@ def test_the_script_cannot_raise_its_own_flag(path):
         StopFlag.open(path).raise_("no")
 
 
-def test_reading_takes_about_a_microsecond_at_most(path):
+def test_reading_is_much_cheaper_than_asking_the_file_system(path):
     flag = StopFlag.create(path)
-    best_s = min(timeit.repeat(flag.is_raised, number=10000, repeat=5)) / 10000
-    assert best_s < 2e-6
+    # In turns, so that a machine that is busy with something else is so for both.
+    reading, asking = [], []
+    for _ in range(7):
+        reading.append(timeit.timeit(flag.is_raised, number=5000))
+        asking.append(timeit.timeit(Path(path).stat, number=5000))
+    assert min(reading) < min(asking) / 2

@@ -147,7 +147,7 @@ def test_a_name_that_somebody_else_uses_is_free_and_a_path_that_cannot_exist_is_
     body = {"target": "train.py", "code": code, "name": "taken"}
     assert api.call("ann", "POST", "/runs/plan", json=body).status_code == 200
     too_long = api.call("ann", "POST", "/runs/plan", json={**body, "target": "a" * 3000})
-    assert (too_long.status_code, too_long.json()["code"]) == (400, "usage")
+    assert (too_long.status_code, too_long.json()["code"]) == (400, "bad_spec")
 
 
 def test_a_run_that_is_evaluated_must_be_ones_own_to_see(api, victim):

@@ -39,6 +39,10 @@ class Tally:
         self._count = 0
 
 
+#: A file that lacks so many bytes on the disk has holes. One that lacks fewer is likely to be just being written.
+_SPARSE_FROM_BYTES = 64 << 10
+
+
 def copy_file(source: str, target: str, report: Report, how: Moving) -> None:
     """Copy a file; the target is what it was or the whole new file. `Changed` when the source does not hold still.
 
@@ -85,7 +89,7 @@ def _transfer(source: int, target: int, found: os.stat_result) -> Iterator[int]:
             yield size
             return
     position = 0
-    for start, end in _ranges(source, size, is_sparse=found.st_blocks * 512 < size):
+    for start, end in _ranges(source, size, is_sparse=size - found.st_blocks * 512 >= _SPARSE_FROM_BYTES):
         os.lseek(target, start, os.SEEK_SET)
         done = position
         position = start
@@ -107,6 +111,8 @@ def _ranges(fd: int, size: int, is_sparse: bool) -> Iterator[Tuple[int, int]]:
     if not is_sparse:
         yield 0, size
         return
+    with contextlib.suppress(OSError):
+        os.fdatasync(fd)  # what was written a moment ago may not have its place yet, and would pass for a hole
     position = 0
     while position < size:
         try:
