@@ -174,11 +174,16 @@ def _table() -> Tuple[int, ...]:
 _CRC_TABLE = _table()
 
 
-def masked_crc(data: bytes) -> int:
-    """CRC32C as TensorFlow stores it: rotated, and a constant added."""
+def crc32c(data: bytes) -> int:
+    """The Castagnoli checksum."""
     crc = 0xFFFFFFFF
     table = _CRC_TABLE
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    crc ^= 0xFFFFFFFF
+    return crc ^ 0xFFFFFFFF
+
+
+def masked_crc(data: bytes) -> int:
+    """CRC32C as TensorFlow stores it: rotated, and a constant added."""
+    crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

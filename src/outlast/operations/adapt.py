@@ -63,7 +63,7 @@ def adapt(
     Written files are safe as with `outlast migrate`: refused while git has not seen the last changes, and kept as
     `.orig` outside git or with `force`. With `entry` the platform's entry script is written beside it.
     """
-    need_libcst()
+    need_libcst("adapt")
     from outlast.adapt import CONTRACTS, adapt_text
     from outlast.migrate.report import FileReport
     from outlast.migrate.source import Source, SourceError

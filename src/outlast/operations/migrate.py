@@ -34,7 +34,7 @@ def migrate(
     counted. With `write`, all files are migrated first and written only if none of them has uncommitted changes;
     outside git (or with `force`) each keeps a `.orig` beside it.
     """
-    need_libcst()
+    need_libcst("migrate")
     from outlast.migrate.direction import TARGETS, Direction
     from outlast.migrate.files import find
     from outlast.migrate.report import Migration
@@ -84,12 +84,12 @@ def _migrate_file(path: Path, direction: Direction) -> tuple[FileReport, bytes] 
     return report, source.with_text(migrated.text).encode()
 
 
-def need_libcst() -> None:
+def need_libcst(verb: str) -> None:
     """LibCST comes with an extra; say how to get it."""
     try:
         import libcst  # noqa: F401
     except ImportError:
-        raise UsageError("outlast migrate needs LibCST", hint="pip install 'outlast[migrate]'") from None
+        raise UsageError(f"outlast {verb} needs LibCST", hint="pip install 'outlast[migrate]'") from None
 
 
 def _existing(path: str) -> Path:

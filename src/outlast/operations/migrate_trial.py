@@ -63,7 +63,7 @@ def try_migrated(
     """Run both ways and compare every number they print, in order, as far as both got."""
     from outlast.operations.migrate import need_libcst
 
-    need_libcst()
+    need_libcst("migrate")
     say = tell or (lambda words: None)
     python = _interpreter(command)
     version = _torch_version(python)

@@ -7,8 +7,9 @@ import struct
 
 import pytest
 
+from outlast.inside.tfrecords import crc32c
 from outlast.track.export.source import ExportedRun, counted_points, safe_name
-from outlast.track.export.tensorboard import crc32c, record, scalar_event, write_tensorboard
+from outlast.track.export.tensorboard import record, scalar_event, write_tensorboard
 from outlast.track.series import Series, SeriesPoint
 
 

@@ -10,31 +10,10 @@ import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from outlast.inside.tfrecords import masked_crc
 from outlast.track.export.source import ExportedRun, counted_points, safe_name
 
 _FILE_VERSION = b"brain.Event:2"
-_MASK_DELTA = 0xA282EAD8
-_POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
-
-
-def _crc_table() -> list[int]:
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)  # noqa: PLW2901
-        table.append(byte)
-    return table
-
-
-_TABLE = _crc_table()
-
-
-def crc32c(data: bytes) -> int:
-    """The Castagnoli checksum, as TFRecords use it."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = _TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
-    return crc ^ 0xFFFFFFFF
 
 
 def record(data: bytes) -> bytes:
@@ -44,8 +23,7 @@ def record(data: bytes) -> bytes:
 
 
 def _masked(data: bytes) -> bytes:
-    crc = crc32c(data)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF)
+    return struct.pack("<I", masked_crc(data))
 
 
 def _varint(number: int) -> bytes:
