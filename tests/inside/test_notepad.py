@@ -69,6 +69,23 @@ def test_what_is_written_is_gathered_once_and_in_order(bench):
     assert bench.rows[2][1:4] == (None, None, "loss") and math.isnan(bench.rows[2][4]) and len(bench.rows) == 3
 
 
+def test_a_call_is_gathered_whole_or_not_at_all(bench):
+    notepad = bench.notepad()
+
+    class Watched(dict):
+        """Values that somebody gathers between any two of them."""
+
+        def items(self):
+            for item in super().items():
+                yield item
+                bench.gatherer.gather()
+                assert bench.rows == []
+
+    notepad.write(1.0, 7, Watched(loss=0.5, acc=0.25, speed=3.0))
+    bench.gatherer.gather()
+    assert [row[3] for row in bench.rows] == ["loss", "acc", "speed"]
+
+
 def test_pages_are_turned_and_those_that_were_read_are_removed(bench):
     notepad = bench.notepad()
     for number in range(40_000):

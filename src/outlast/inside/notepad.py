@@ -56,6 +56,7 @@ class Notepad:
         page, free, end = self._sheet
         marks = self._marks
         now = _monotonic()
+        first = None  # written last: the runner takes nothing behind it before it is there, so it sees the call whole
         for name, value in values.items():
             mark = marks.get(name) or self._introduce(name)
             if mark:
@@ -67,7 +68,13 @@ class Notepad:
                         break
                     at = next(free)
                 else:
-                    _pack_into(page, at, now, epoch, step, value, mark)  # type: ignore[arg-type]
+                    if first is None:
+                        first = (page, at, value, mark)
+                    else:
+                        _pack_into(page, at, now, epoch, step, value, mark)  # type: ignore[arg-type]
+        if first is not None:
+            page, at, value, mark = first
+            _pack_into(page, at, now, epoch, step, value, mark)  # type: ignore[arg-type]
 
     def note(self, epoch: Optional[float], step: Optional[int], values: Mapping[str, Any]) -> None:
         """Write down a call that has texts among its values."""
