@@ -283,7 +283,7 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(here, outlast):
         child.stdin.flush()
     assert child.stdout.readline() == "moved\n"
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate("\n" * 30, timeout=30)
+    out, err = child.communicate("\n" * 30, timeout=150)
     assert child.returncode == 130, err
     copied = int(re.search(r"copied (\d+) file", out)[1])
     assert 3 <= copied < 22 and "the same command goes on" in err and "Traceback" not in err
@@ -329,7 +329,7 @@ def test_a_bar_is_drawn_on_a_terminal(tmp_path):
     while b"files" not in seen:
         seen += os.read(master, 4096)
     os.write(writer, b"!")
-    out, _ = child.communicate(timeout=30)
+    out, _ = child.communicate(timeout=150)
     for fd in (reader, writer, master):
         os.close(fd)
     assert child.returncode == 0 and out.startswith(b"copied 1 file, 97.7 KB")

@@ -55,7 +55,7 @@ class Lab:
         target.write_text(text)
         return target
 
-    def outlast(self, *arguments, check=True, timeout=120, cwd=None, before=(), **environment):
+    def outlast(self, *arguments, check=True, timeout=200, cwd=None, before=(), **environment):
         """Run the command line for real; `before` is a command that runs it in turn."""
         done = subprocess.run(
             [*before, sys.executable, "-m", "outlast.cli.entry", *map(str, arguments)],
@@ -89,7 +89,7 @@ class Lab:
     def show(self, run):
         return json.loads(self.outlast("show", run, "--json").stdout)
 
-    def wait(self, run, timeout_s=120):
+    def wait(self, run, timeout_s=200):
         """Until the run is final; fails with its story otherwise."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -193,6 +193,6 @@ AS_SOMEBODY = ("unshare", "--user", "--map-user=1000")
 
 def can_be_somebody():
     try:
-        return subprocess.run([*AS_SOMEBODY, "true"], capture_output=True, timeout=10).returncode == 0
+        return subprocess.run([*AS_SOMEBODY, "true"], capture_output=True, timeout=150).returncode == 0
     except OSError:
         return False

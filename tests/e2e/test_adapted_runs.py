@@ -47,7 +47,7 @@ def by_hand(desk):
     """What the untouched script ends with, outside of any stint."""
     project = desk.folder / "project"
     command = [sys.executable, "train.py"]
-    subprocess.run(command, cwd=project, check=True, capture_output=True, env=desk.environ, timeout=60)
+    subprocess.run(command, cwd=project, check=True, capture_output=True, env=desk.environ, timeout=150)
     weights = project / "results" / "w.txt"
     text = weights.read_text()
     weights.unlink()

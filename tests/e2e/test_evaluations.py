@@ -136,8 +136,8 @@ def test_aim_itself_opens_the_repository(lab):
         text = lab.until(lambda: process.poll() is not None or "http://" in process.output.read_text(), pause_s=0.2)
         text = process.output.read_text()
         address = next(word for word in text.replace(";", " ").split() if word.startswith("http://127.0.0.1"))
-        with urllib.request.urlopen(f"{address}/api/projects/", timeout=30) as answer:
+        with urllib.request.urlopen(f"{address}/api/projects/", timeout=150) as answer:
             assert answer.status == 200
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(150) == 0

@@ -141,7 +141,7 @@ def test_disk_that_fills_up_makes_the_run_wait_and_loses_nothing(tmp_path):
             assert "no space left" in stopped.stderr
             assert set(known) <= set(Checkpoints(store, run).ids())
             (code / "ballast").unlink()
-            assert attached.wait(60) == 0, attached.output.read_text()
+            assert attached.wait(150) == 0, attached.output.read_text()
             assert "there is room again" in lab.outlast("logs", run).stdout
             view = lab.show(run)
             assert view["state"] == "succeeded"

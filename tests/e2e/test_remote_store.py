@@ -183,7 +183,7 @@ def test_run_waits_for_a_store_that_is_away_and_says_so(tmp_path, seaweed, store
             view = lab.wait(run)
             assert view.state == "succeeded" and view.stints == 1
             assert fetched_weights(lab, run) == straight_weights("counted.py", 80, WORK * 2)
-            assert watching.wait(30) == 0
+            assert watching.wait(150) == 0
             text = watching.output.read_text()
             assert "the store is back after" in text and "epoch: 80/80" in text
         finally:

@@ -83,7 +83,7 @@ class StintBench:
         command = [self.runner_python, "-m", "outlast.inside", str(place)]
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    def play(self, stint=1, *, timeout=60, **options):
+    def play(self, stint=1, *, timeout=150, **options):
         """Run one stint to its end and return its end record."""
         runner = self.start(stint, **options)
         output, _ = runner.communicate(timeout=timeout)

@@ -56,7 +56,7 @@ class Desk:
         return self.committer.submit(looks, outs, {"epoch": epoch}, {"loss": 0.5}, 12.0, 10.0)
 
     def result(self):
-        return self.results.get(timeout=30)
+        return self.results.get(timeout=150)
 
     def commit(self, *files, outputs=()):
         self.submit(*files, outputs=outputs)
@@ -83,7 +83,7 @@ class Gate:
     def __call__(self, verb, key):
         if verb == self._verb and self._part in key:
             self.reached.set()
-            assert self.open.wait(30)
+            assert self.open.wait(150)
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_a_file_rewritten_during_upload_abandons_the_whole_set(desk, tmp_path):
     gate = Gate(desk.store, "put", "blobs/sha256")
     desk.write("ckpt/model.pt", b"2" * BIG)
     desk.submit("ckpt/model.pt")
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(150)
     desk.write("ckpt/model.pt", b"3" * BIG)
     gate.open.set()
     result = desk.result()
@@ -178,7 +178,7 @@ def test_a_script_that_rewrites_faster_than_the_upload_still_gets_checkpoints(de
         gate.open.clear()
         desk.write("ckpt/model.pt", body * BIG)
         desk.submit("ckpt/model.pt")
-        assert gate.reached.wait(30)
+        assert gate.reached.wait(150)
         desk.write("ckpt/model.pt", b"x" * BIG)
         gate.open.set()
         assert desk.result().kind == kind
@@ -200,7 +200,7 @@ def test_growing_outputs_do_not_abandon_a_checkpoint(desk, tmp_path, monkeypatch
     desk.write("out/log", b"l" * BIG)
     gate = Gate(desk.store, "head", "blobs/sha256")
     desk.submit("ckpt/a", outputs=["out/log"])
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(150)
     with (desk.root / "out/log").open("ab") as file:
         file.write(b"more")
     gate.open.set()
@@ -217,7 +217,7 @@ def test_only_the_newest_waits(desk):
         desk.write("ckpt/a", b"%d" % number)
         assert desk.submit("ckpt/a", epoch=number) == number + 1
         if number == 0:
-            assert gate.reached.wait(30)
+            assert gate.reached.wait(150)
             assert desk.committer.busy() and desk.committer.drain(0.01) is False
     replaced = [desk.results.get_nowait() for _ in range(2)]
     assert [(r.ticket, r.kind) for r in replaced] == [(2, "superseded"), (3, "superseded")]
@@ -309,14 +309,14 @@ def test_after_close_nothing_is_committed(tmp_path):
     gate = Gate(desk.store, "put", "blobs/sha256")
     desk.write("ckpt/a", b"1")
     desk.submit("ckpt/a")
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(150)
     desk.write("ckpt/a", b"2")
     desk.submit("ckpt/a")
     closing = threading.Thread(target=desk.committer.close)
     closing.start()
     assert desk.result().kind == "superseded"
     gate.open.set()
-    closing.join(30)
+    closing.join(150)
     assert desk.result().kind == "superseded"
     desk.write("ckpt/a", b"3")
     desk.submit("ckpt/a")

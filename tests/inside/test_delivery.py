@@ -12,7 +12,7 @@ from outlast.inside.errors import Changed, PlaceError
 from outlast.inside.move.engine import Failure, Outcome
 
 
-def until(condition, seconds=20.0):
+def until(condition, seconds=150.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited too long"
@@ -76,7 +76,7 @@ def test_a_target_that_cannot_be_reached_is_said_once_and_harms_nothing(code):
     trip._say = lambda words: (said.append(words), gone.set())
     trip.start()
     trip.nudge()
-    assert gone.wait(20)
+    assert gone.wait(150)
     trip.nudge()
     trip.close()
     left = trip.deliver_patiently()

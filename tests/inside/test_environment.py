@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -146,7 +145,6 @@ def test_the_second_time_takes_no_time(bench, only_wheels, base_venv):
     assert second.python == first.python
     assert not second.built
     assert len(bench.tools) == tools
-    assert second.seconds < 0.05
 
 
 def test_a_satisfied_interpreter_is_used_itself_until_it_changes(bench, only_wheels, base_venv, tmp_path):
@@ -307,11 +305,11 @@ def test_a_local_package_is_installed_for_each_code_folder(bench, only_wheels, b
         assert environment.is_local(lines(str(path))) is local
 
 
-def test_an_interpreter_is_asked_once(bench, base_venv, tmp_path):
+def test_an_interpreter_is_asked_once(bench, base_venv, monkeypatch):
     first = examine_python(base_venv, str(bench.cache))
-    started = time.monotonic()
-    assert examine_python(base_venv, str(bench.cache)) == first
-    assert time.monotonic() - started < 0.01
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("asked again"))
+        assert examine_python(base_venv, str(bench.cache)) == first
     assert first.is_virtual
     assert str(Path(base_venv).parent.parent) in first.folders
     kept = next((bench.cache / "pythons").iterdir())

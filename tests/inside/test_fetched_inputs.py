@@ -173,9 +173,9 @@ def test_stop_while_an_input_is_on_its_way(tmp_path, shop):
     shop.proxy.add(stalled)
     bench = shop.bench(tmp_path)
     runner = bench.start(1)
-    assert stalled.reached.wait(30)
+    assert stalled.reached.wait(150)
     bench.want("stop")
-    output, _ = runner.communicate(timeout=60)
+    output, _ = runner.communicate(timeout=150)
     assert runner.returncode == 0, output
     end = bench.end(1)
     assert (end.reason, end.message) == ("stopped", "stopped as asked, while its inputs were fetched")
@@ -195,10 +195,10 @@ def test_second_stint_waits_for_the_first_that_fetches(tmp_path, shop):
     with folder.with_name(folder.name + ".lock").open("rb+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         runner = bench.start(2)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 150
         while "is being fetched by another stint; waiting for it" not in bench.log(2):
             assert time.monotonic() < deadline
             time.sleep(0.05)
-    output, _ = runner.communicate(timeout=60)
+    output, _ = runner.communicate(timeout=150)
     assert runner.returncode == 0, output
     assert_read(bench, 2, FILES)

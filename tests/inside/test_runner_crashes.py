@@ -28,7 +28,7 @@ def crash(bench, stint, when, limit_s=None):
         [sys.executable, str(CRASHER), when, str(place)],
         env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"},
         capture_output=True,
-        timeout=60,
+        timeout=150,
     )
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode != 0

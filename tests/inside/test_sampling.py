@@ -108,7 +108,7 @@ def test_tools_are_asked_the_right_question(tools):
 def test_a_sampler_reports_its_own_cards_and_asks_rarely(tools):
     tools("nvidia-smi", NVIDIA)
     sampler = Sampler(lambda: [os.getpid()], 1, gpus=["1"])
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 150
     while not (cards := sampler.sample()["accelerators"]):
         assert time.monotonic() < deadline
         time.sleep(0.002)
@@ -120,11 +120,11 @@ def test_a_sampler_reports_its_own_cards_and_asks_rarely(tools):
 
 def test_a_tool_that_hangs_does_not_hold_up_a_sample(tools):
     tools("nvidia-smi", "")
-    (tools.folder / "nvidia-smi").write_text("#!/bin/sh\nexec sleep 5\n")
+    (tools.folder / "nvidia-smi").write_text("#!/bin/sh\nexec sleep 60\n")
     sampler = Sampler(lambda: [os.getpid()], 1, gpus=["0"])
     started = time.monotonic()
     assert sampler.sample()["accelerators"] == []
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 30
 
 
 def test_a_stint_without_cards_starts_no_tool(tools):
@@ -141,7 +141,7 @@ def test_a_busy_process_is_seen_to_be_busy():
     try:
         sampler = Sampler(lambda: [child.pid], 1)
         assert sampler.sample()["cpu_percent"] is None
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 150
         while True:
             time.sleep(0.1)
             sample = sampler.sample()

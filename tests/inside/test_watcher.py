@@ -292,7 +292,7 @@ def test_an_open_file_is_not_offered_until_it_is_closed(world):
     world.touch("ckpt/weights.bin")
     assert world.scans(6) is None
     assert world.watcher.pending(world.now) == f"ckpt/weights.bin is still open in pid {process.pid}"
-    process.communicate("\n", timeout=30)
+    process.communicate("\n", timeout=150)
     assert world.scans(2) is not None
 
 
@@ -666,7 +666,7 @@ def test_unknown_bytes_that_were_open_when_the_script_was_killed_are_not_taken(w
     world.touch("ckpt/w.bin")
     assert world.scans(3) is None
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=150)
     world.pids = []
     assert world.watcher.final(False, world.now) is None
 
@@ -746,7 +746,7 @@ def test_real_pairs_are_never_mixed(tmp_path, way, pause):
             watcher.committed(candidate)
     finally:
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=150)
     assert offered >= (2 if pause else 1)
     last = watcher.final(False, time.monotonic())
     if last is not None:

@@ -61,5 +61,5 @@ def test_folder_without_rights_is_removed_by_its_owner(tmp_path):
     code = "import os, sys; from pathlib import Path; from outlast.platforms.local.removal import remove_tree\n"
     code += "os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534)\n"
     code += "remove_tree(Path('home')); sys.exit(os.path.exists('home'))"
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stderr

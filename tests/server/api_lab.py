@@ -96,7 +96,7 @@ class ApiLab:
         """HTTP as one of the users; with None as nobody."""
         headers = {} if user is None else {"Authorization": f"Bearer {self.tokens[user]}"}
         return httpx.Client(
-            base_url=f"http://127.0.0.1:{self.port}/api/v1", headers=headers, timeout=60, verify=False, **options
+            base_url=f"http://127.0.0.1:{self.port}/api/v1", headers=headers, timeout=150, verify=False, **options
         )
 
     def call(self, user, method, path, **options):

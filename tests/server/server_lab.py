@@ -42,7 +42,7 @@ class ServerLab:
     def client(self, user: str | None = None, **words) -> httpx.Client:
         """A client with a token of `user`, or without any."""
         headers = {"Authorization": f"Bearer {self.token(user)}"} if user else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False, **words)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=150, trust_env=False, **words)
 
     def token(self, user: str) -> str:
         return self.accounts.keys.create("token", self.accounts.users.get(user).id)[0]
@@ -57,7 +57,7 @@ def serving(home: Path):
     listening.bind(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 150
     while not server.started and time.monotonic() < deadline:
         time.sleep(0.01)
     assert server.started
@@ -65,7 +65,7 @@ def serving(home: Path):
         yield ServerLab(f"http://127.0.0.1:{listening.getsockname()[1]}", state)
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(150)
         listening.close()
 
 
@@ -106,7 +106,7 @@ def postgres():
 
     def call(name: str, *arguments: str) -> None:
         command = [str(found[-1].with_name(name)), "-D", str(folder / "data"), *arguments]
-        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL, timeout=120, **as_user)
+        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL, timeout=150, **as_user)
 
     call("initdb", "-A", "trust", "--no-sync", "-U", "postgres")
     options = f"-F -p {port} -k {folder} -c listen_addresses=127.0.0.1"

@@ -37,11 +37,11 @@ def served(home, *arguments, **environ):
     finally:
         if process.poll() is None:
             process.kill()
-        process.wait(30)
+        process.wait(150)
         process.stdout.close()
 
 
-def wait_for(what, seconds=60.0):
+def wait_for(what, seconds=150.0):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         with contextlib.suppress(httpx.TransportError):
@@ -52,7 +52,7 @@ def wait_for(what, seconds=60.0):
 
 
 def get(url, **words):
-    return httpx.get(url, timeout=10, trust_env=False, **words)
+    return httpx.get(url, timeout=150, trust_env=False, **words)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_the_first_start_prints_a_link_and_a_stop_lets_requests_end(tmp_path):
         page = wait_for(lambda: get(link))
         assert page.status_code == 200 and "Make the first account" in page.text
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(150) == 0
         assert "stopped; runs go on" in process.stdout.read()
 
 
@@ -102,7 +102,7 @@ def test_several_processes_share_postgresql_and_leave_with_their_parent(tmp_path
         codes = []
 
         def work():
-            with httpx.Client(headers=headers, trust_env=False, timeout=30) as client:
+            with httpx.Client(headers=headers, trust_env=False, timeout=150) as client:
                 codes.extend(client.get(f"{url}/api/v1/me").status_code for _ in range(20))
 
         threads = [threading.Thread(target=work) for _ in range(4)]
@@ -112,7 +112,7 @@ def test_several_processes_share_postgresql_and_leave_with_their_parent(tmp_path
             each.join()
         assert codes == [200] * 80
         process.kill()  # the hard way: nobody is left to tell the children
-        process.wait(30)
+        process.wait(150)
 
         def is_gone():
             try:
@@ -142,5 +142,5 @@ def test_over_tls_cookies_are_for_tls_only(tmp_path, refusal):
         assert url.startswith("https://") and "; secure" in page.headers["set-cookie"].lower()
         assert "max-age=" in page.headers["strict-transport-security"]
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(150) == 0
     assert "belong together" in refusal(*files[:2])

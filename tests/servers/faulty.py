@@ -87,7 +87,7 @@ class Faulty:
             with contextlib.suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)
         for thread in threads:
-            thread.join(timeout=10)
+            thread.join(timeout=150)
 
     def __enter__(self) -> Faulty:
         return self

@@ -64,7 +64,7 @@ class Hadoop:
     @functools.cached_property
     def data_node(self) -> str:
         """host:port of the DataNode's HTTP door, as the NameNode sends clients there."""
-        connection = http.client.HTTPConnection(self.authority, timeout=60)
+        connection = http.client.HTTPConnection(self.authority, timeout=150)
         connection.request("PUT", "/webhdfs/v1/tests/any?op=CREATE&user.name=" + SUPERUSER)
         location = connection.getresponse().headers["Location"]
         connection.close()

@@ -92,13 +92,13 @@ def _download(target: Path) -> None:
     """From the index that pip is set up for; not with pip, which would try to build it."""
     page_url = f"{_index()}/{_SDIST.partition('-')[0]}/"
     try:
-        with urllib.request.urlopen(page_url, timeout=60) as page:
+        with urllib.request.urlopen(page_url, timeout=150) as page:
             link = re.search(rf'href="([^"#]*/{re.escape(_SDIST)})[#"]', page.read().decode())
         if link is None:
             raise RuntimeError(f"{page_url} offers no {_SDIST}, which holds the jars of HDFS")
         digest = hashlib.sha256()
         url = urllib.parse.urljoin(page_url, link[1])
-        with urllib.request.urlopen(url, timeout=60) as source, target.open("wb") as file:
+        with urllib.request.urlopen(url, timeout=150) as source, target.open("wb") as file:
             while piece := source.read(1 << 20):
                 digest.update(piece)
                 file.write(piece)

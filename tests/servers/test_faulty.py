@@ -90,7 +90,7 @@ def proxy(server):
 
 @pytest.fixture
 def client(proxy):
-    connection = http.client.HTTPConnection(proxy.authority, timeout=10)
+    connection = http.client.HTTPConnection(proxy.authority, timeout=150)
     yield connection
     connection.close()
 
@@ -128,7 +128,7 @@ def test_an_answer_without_a_length_ends_with_its_connection(proxy, client):
 
 
 def test_a_client_that_expects_100_gets_it(proxy, server):
-    with socket.create_connection(("127.0.0.1", int(proxy.authority.split(":")[1])), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", int(proxy.authority.split(":")[1])), timeout=150) as raw:
         raw.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
         assert raw.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         raw.sendall(b"abc")
@@ -196,7 +196,7 @@ def test_errors_come_in_the_words_of_s3_and_keep_the_connection(proxy, client, s
 
 def test_an_early_answer_leaves_the_body_unread(proxy):
     proxy.add(slow_down(early=True))
-    with socket.create_connection(("127.0.0.1", int(proxy.authority.split(":")[1])), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", int(proxy.authority.split(":")[1])), timeout=150) as raw:
         raw.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
         answer = raw.recv(10_000)
         assert answer.startswith(b"HTTP/1.1 503") and b"Connection: close" in answer
@@ -207,7 +207,7 @@ def test_a_stall_lasts_until_it_is_released(proxy, client):
     fault = stall()
     proxy.add(fault)
     client.request("GET", "/")
-    assert fault.reached.wait(10)
+    assert fault.reached.wait(150)
     fault.released.set()
     assert client.getresponse().read() == BODY
 
@@ -259,7 +259,7 @@ def test_a_fault_can_let_some_pass_first(proxy, client):
 
 def test_redirects_can_be_led_through_another_proxy(server):
     with Faulty(f"http://127.0.0.1:{server.server_port}", relocate={"127.0.0.1:9": "127.0.0.1:7"}) as proxy:
-        client = http.client.HTTPConnection(proxy.authority, timeout=10)
+        client = http.client.HTTPConnection(proxy.authority, timeout=150)
         client.request("GET", "/moved")
         response = client.getresponse()
         assert response.read() == b"" and response.getheader("Location") == "http://127.0.0.1:7/x"
@@ -270,9 +270,9 @@ def test_closing_ends_stalled_connections(server):
     fault = stall()
     with Faulty(f"http://127.0.0.1:{server.server_port}") as proxy:
         proxy.add(fault)
-        client = http.client.HTTPConnection(proxy.authority, timeout=10)
+        client = http.client.HTTPConnection(proxy.authority, timeout=150)
         client.request("GET", "/")
-        assert fault.reached.wait(10)
+        assert fault.reached.wait(150)
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         client.getresponse()
     client.close()

@@ -63,7 +63,7 @@ def test_wrong_and_missing_signatures_are_refused(server):
         stranger.list_objects_v2(Bucket="small")
     stranger.close()
     if not server.ca_file:
-        raw = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=10)
+        raw = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=150)
         raw.request("GET", "/small/")
         assert raw.getresponse().status == 403
         raw.close()

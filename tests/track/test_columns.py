@@ -261,7 +261,7 @@ def test_many_processes_share_one_cache_while_the_run_goes_on(tmp_path):
     for part in range(60):
         folder.segment(1, block_of([(float(i), None, i, {"loss": 0.5}) for i in range(part * 50, part * 50 + 50)]))
     for reader in readers:
-        reader.join(60)
+        reader.join(150)
     assert [reader.exitcode for reader in readers] == [0, 0, 0]
     assert len(same_as_series(folder, tmp_path / "cache")["loss"]) == 3000
     left = [name for name in os.listdir(tmp_path / "cache" / RUN) if name.startswith("columns-")]

@@ -186,7 +186,7 @@ def test_curl_sends_a_file_in_one_command(served, tmp_path, size):
     for more in ((), ("-H", "Expect:"), *chunked):
         done = subprocess.run(
             ["curl", "-sS", "-L", "-w", "%{http_code}", "-T", str(tmp_path / "f"), *more, address],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=150,
         )  # fmt: skip
         assert (done.returncode, done.stdout, done.stderr) == (0, "201", "")
         assert (served.folder / "d" / "f").stat().st_size == size

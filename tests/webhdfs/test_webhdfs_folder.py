@@ -141,7 +141,7 @@ def test_of_eight_writers_one_makes_the_file(files):
 
     def write(number):
         def pieces():
-            barrier.wait(timeout=30)
+            barrier.wait(timeout=150)
             yield b"%d" % number * 1000
 
         try:

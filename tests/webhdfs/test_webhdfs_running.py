@@ -118,11 +118,11 @@ def test_the_command_serves_until_it_is_interrupted(folder):
         url = line.rpartition(" at ")[2].partition(";")[0]
         assert ask(url.partition("//")[2], "GET", "/f", "op=OPEN")[-1].body == b"here"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0 and process.stderr.read() == ""
+        assert process.wait(timeout=150) == 0 and process.stderr.read() == ""
 
 
 def test_the_server_needs_only_the_standard_library():
     script = "import sys; sys.path.insert(0, sys.argv[1]); import outlast.webhdfs.__main__"
     command = [sys.executable, "-I", "-S", "-c", script, str(Path(outlast.__file__).parents[1])]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150)
     assert (done.returncode, done.stderr) == (0, "")

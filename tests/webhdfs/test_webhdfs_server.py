@@ -22,7 +22,7 @@ SECOND_STEP = f"user.name={USER}&namenoderpcaddress=here:1"
 @contextlib.contextmanager
 def raw(server):
     host, _, port = server.authority.partition(":")
-    with socket.create_connection((host, int(port)), timeout=30) as connection, connection.makefile("rb") as answers:
+    with socket.create_connection((host, int(port)), timeout=150) as connection, connection.makefile("rb") as answers:
         yield connection, answers
 
 
@@ -57,7 +57,7 @@ class _Process:
 
 
 def test_one_connection_serves_many_requests(served):
-    with contextlib.closing(http.client.HTTPConnection(served.authority, timeout=30)) as connection:
+    with contextlib.closing(http.client.HTTPConnection(served.authority, timeout=150)) as connection:
         for number in range(20):
             connection.request("PUT", f"/webhdfs/v1/d{number}?op=MKDIRS")
             assert connection.getresponse().read() == b'{"boolean": true}'
@@ -70,7 +70,7 @@ def test_one_connection_serves_many_requests(served):
 
 
 def test_small_answers_do_not_wait_for_acknowledgements(served):
-    with contextlib.closing(http.client.HTTPConnection(served.authority, timeout=30)) as connection:
+    with contextlib.closing(http.client.HTTPConnection(served.authority, timeout=150)) as connection:
         took = []
         for _ in range(30):
             begin = time.monotonic()
@@ -209,13 +209,13 @@ def test_large_files_pass_through_a_server_that_stays_small(process):
     for headers in ({"Content-Length": str(size)}, {"Transfer-Encoding": "chunked"}):
         (asked,) = ask(process.authority, "PUT", "/big", "op=CREATE&overwrite=true", follow=False)
         target = asked.headers["location"].partition(process.authority)[2]
-        with contextlib.closing(http.client.HTTPConnection(process.authority, timeout=60)) as connection:
+        with contextlib.closing(http.client.HTTPConnection(process.authority, timeout=150)) as connection:
             chunked = "Transfer-Encoding" in headers
             connection.request("PUT", target, (piece for _ in range(size >> 20)), headers, encode_chunked=chunked)
             assert connection.getresponse().status == 201
     assert (process.folder / "big").stat().st_size == size
     os.truncate(process.folder / "big", 1 << 33)  # sparse: reading it costs no disk
-    with contextlib.closing(http.client.HTTPConnection(process.authority, timeout=60)) as connection:
+    with contextlib.closing(http.client.HTTPConnection(process.authority, timeout=150)) as connection:
         connection.request("GET", f"/webhdfs/v1/big?op=OPEN&offset=10&length={size}&{SECOND_STEP}")
         answer = connection.getresponse()
         assert answer.headers["Content-Length"] == str(size)
@@ -271,7 +271,7 @@ def is_free(path):
 
 
 def wait_for(condition):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 150
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -54,7 +54,7 @@ def ask(authority, method, path, query, body=None, headers=None, follow=True):
     target = f"/webhdfs/v1{quote(path, safe='/%')}?{query}"
     answers = []
     while len(answers) < 2:
-        with contextlib.closing(http.client.HTTPConnection(authority, timeout=60)) as connection:
+        with contextlib.closing(http.client.HTTPConnection(authority, timeout=150)) as connection:
             connection.request(method, target, body if answers or not follow else None, headers or {})
             answer = connection.getresponse()
             told = {name.lower(): value for name, value in answer.getheaders()}

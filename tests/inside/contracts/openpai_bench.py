@@ -48,7 +48,7 @@ class JobBench:
         command = [self._python, "-m", "outlast.inside.contracts.openpai", str(self._plan)]
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    def play(self, timeout=40, **environment):
+    def play(self, timeout=150, **environment):
         """(exit code, output) of the whole job."""
         process = self.start(**environment)
         output, _ = process.communicate(timeout=timeout)
@@ -58,7 +58,7 @@ class JobBench:
         return (self.root / "pai-log" / task / f"user.pai.{stream}").read_text()
 
 
-def wait_for(path, process, timeout_s=20):
+def wait_for(path, process, timeout_s=150):
     """Until a file exists, which a script writes when it is ready."""
     deadline = time.monotonic() + timeout_s
     while not path.exists():
@@ -69,5 +69,5 @@ def wait_for(path, process, timeout_s=20):
 
 def ask_to_leave(process):
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=150)
     return process.returncode, output

@@ -14,13 +14,13 @@ def engine():
     found = shutil.which("podman")
     if found is None:
         return None
-    done = subprocess.run([found, "info"], capture_output=True, timeout=60)
+    done = subprocess.run([found, "info"], capture_output=True, timeout=150)
     return found if done.returncode == 0 else None
 
 
 def build(podman, folder):
     """Import the image unless it is there."""
-    if subprocess.run([podman, "image", "exists", NAME], timeout=60).returncode == 0:
+    if subprocess.run([podman, "image", "exists", NAME], timeout=150).returncode == 0:
         return
     archive = Path(folder) / "image.tar"
     with tarfile.open(archive, "w") as tar:
@@ -33,7 +33,7 @@ def build(podman, folder):
             entry = tarfile.TarInfo(name)
             entry.type, entry.mode = tarfile.DIRTYPE, 0o755
             tar.addfile(entry)
-    subprocess.run([podman, "import", str(archive), NAME], check=True, capture_output=True, timeout=120)
+    subprocess.run([podman, "import", str(archive), NAME], check=True, capture_output=True, timeout=150)
 
 
 def _libraries(program):

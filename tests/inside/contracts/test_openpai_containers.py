@@ -58,10 +58,10 @@ def test_no_container_outlives_a_runner_that_was_killed(tmp_path, image):
     process = bench.start()
     wait_for(bench.root / "ready", process)
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=150)
     listing = [PODMAN, "ps", "--quiet", "--filter", "name=outlast-test-task-0"]
     for _ in range(40):
-        left = subprocess.run(listing, capture_output=True, text=True, timeout=60).stdout
+        left = subprocess.run(listing, capture_output=True, text=True, timeout=150).stdout
         if not left:
             break
     assert left == ""

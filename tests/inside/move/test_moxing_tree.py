@@ -53,7 +53,7 @@ def play(tmp_path):
         }
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT + textwrap.dedent(script), str(tmp_path / "here")],
-            env=env, capture_output=True, text=True, timeout=60,
+            env=env, capture_output=True, text=True, timeout=150,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return tmp_path

@@ -43,7 +43,7 @@ class Stage:
         full |= {"PYTHONPATH": f"{MOX}{os.pathsep}{SOURCE}", "PYTHONDONTWRITEBYTECODE": "1", **self.env, **env}
         done = subprocess.run(
             [python, "-W", "error", str(path), self.root, str(self.here)],
-            env=full, cwd=self.here, capture_output=True, text=True, timeout=60,
+            env=full, cwd=self.here, capture_output=True, text=True, timeout=150,
         )  # fmt: skip
         self.said = done.stderr
         assert done.returncode == 0, done.stderr
