@@ -239,7 +239,7 @@ class Runner(DeskHandler):
         done = subprocess.run(
             [sys.executable, "-W", "error", str(path)], env=env, cwd=self.root, capture_output=True, text=True
         )
-        assert self.desk.drain(10)
+        assert self.desk.drain(150)
         assert done.stderr == ""
         return done.returncode, done.stdout.split("\n")[:-1]
 

@@ -107,7 +107,7 @@ def test_files_and_outputs_become_one_checkpoint(desk, tmp_path):
     restored, files = desk.restore(tmp_path)
     assert restored.checkpoint == "0002-000001"
     assert files == {"ckpt/model.pt": b"m" * BIG, "ckpt/state.json": b"{}", "out/events": b"so far"}
-    assert desk.committer.drain(30) and not desk.committer.busy()
+    assert desk.committer.drain(150) and not desk.committer.busy()
     assert not any(desk.scratch.iterdir()), "snapshots are let go"
 
 
@@ -222,7 +222,7 @@ def test_only_the_newest_waits(desk):
     replaced = [desk.results.get_nowait() for _ in range(2)]
     assert [(r.ticket, r.kind) for r in replaced] == [(2, "superseded"), (3, "superseded")]
     gate.open.set()
-    assert desk.committer.drain(30)
+    assert desk.committer.drain(150)
     results = []
     while not desk.results.empty():
         results.append(desk.results.get())
