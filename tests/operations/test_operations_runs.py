@@ -57,6 +57,23 @@ def job_names(bench) -> list[str]:
     return list(bench.platform.jobs)
 
 
+def test_run_that_ends_while_the_list_is_made_is_on_it(bench, monkeypatch):
+    spec = bench.run(name="quick")
+    stint = bench.start()
+    stint.beat()
+    bench.turn()
+    search = Index.search
+
+    def search_and_end(index, query):
+        hits = search(index, query)
+        bench.end(stint, "finished")
+        bench.turn()
+        return hits
+
+    monkeypatch.setattr(Index, "search", search_and_end)
+    assert [(view.id, view.state) for view in list_runs(bench.settings)] == [(spec.id, RunState.SUCCEEDED)]
+
+
 def test_list_is_not_behind_the_folders(bench):
     spec = bench.run()
     stint = bench.start()

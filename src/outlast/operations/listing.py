@@ -47,6 +47,8 @@ def find_runs(settings: Settings, query: RunQuery) -> Found:
         fresh: dict[str, RunView] = {}
         if any(hit.open for hit in hits):
             fresh = {row.id: _fresh_view(settings, row) for row in index.open_runs()}
+            ended = index.views([hit.id for hit in hits if hit.open and hit.id not in fresh])  # between the two looks
+            fresh |= _views(ended)
             hits = [hit for hit in (_looked_at(hit, fresh, query) for hit in hits) if hit is not None]
         chosen = choose_hits(hits, query)
         ended = index.views([hit.id for hit in chosen if not hit.open])
@@ -54,8 +56,12 @@ def find_runs(settings: Settings, query: RunQuery) -> Found:
         index.close()
     if fresh and not keeper_is_there(home):
         ensure_keeper(home)
-    views = fresh | {run: view_from_json(body) for run, body in ended.items() if "state" in body}
+    views = fresh | _views(ended)
     return Found([views[hit.id] for hit in chosen if hit.id in views], len(hits) - len(chosen))
+
+
+def _views(bodies: dict[str, dict[str, Any]]) -> dict[str, RunView]:
+    return {run: view_from_json(body) for run, body in bodies.items() if "state" in body}
 
 
 def _looked_at(hit: Hit, fresh: dict[str, RunView], query: RunQuery) -> Hit | None:
