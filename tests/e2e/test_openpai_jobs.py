@@ -19,10 +19,10 @@ place.mkdir(exist_ok=True)
 last = place / "last.json"
 epoch = json.loads(last.read_text())["epoch"] if last.exists() else 0
 print(os.environ["PAI_JOB_NAME"], "in", os.path.basename(os.getcwd()), "from epoch", epoch, flush=True)
-while epoch < 24:
+while epoch < 60:
     time.sleep(0.4)
     epoch += 1
-    print("epoch %d/24 loss=%.3f" % (epoch, 1 / epoch), flush=True)
+    print("epoch %d/60 loss=%.3f" % (epoch, 1 / epoch), flush=True)
     aside = place / "aside"
     aside.write_text(json.dumps({"epoch": epoch}))
     aside.rename(last)
@@ -40,7 +40,7 @@ def test_a_v1_job_goes_through_stints_and_a_kill(tmp_path):
             "taskRoles": [{"name": "task", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 1000, "gpuNumber": 0,
                            "command": "cd $PAI_JOB_NAME && python train.py"}],
         }) + "\n// written by hand\n")  # fmt: skip
-        run = lab.submit(job, "--user", "ann", "--checkpoint", "$PAI_JOB_NAME/ckpt", "--limit", "6s", "--grace", "1s")
+        run = lab.submit(job, "--user", "ann", "--checkpoint", "$PAI_JOB_NAME/ckpt", "--limit", "12s", "--grace", "1s")
         lab.until(lambda: lab.client.runs.get(run).checkpoints)
         killed = lab.until(lambda: lab.runners())
         kill(killed[0])
@@ -51,12 +51,12 @@ def test_a_v1_job_goes_through_stints_and_a_kill(tmp_path):
         assert "ann~mnist in mnist from epoch 0" in log
         starts = [int(line.split()[-1]) for line in log.splitlines() if "from epoch" in line]
         assert starts == sorted(starts) and starts[-1] > 0
-        assert "epoch 24/24" in log
-        assert view.epoch == 24
+        assert "epoch 60/60" in log
+        assert view.epoch == 60
         target = lab.folder / "home-again"
         lab.outlast("fetch", run, "--what", "checkpoint", "--to", target)
         (last,) = target.rglob("last.json")
-        assert json.loads(last.read_text()) == {"epoch": 24}
+        assert json.loads(last.read_text()) == {"epoch": 60}
     finally:
         lab.close()
 

@@ -90,13 +90,13 @@ def test_the_tutorial_goes_through_stints_and_kills_with_a_host_name(workshop):
     lab.write("ws/.vscode/settings.json", json.dumps({
         "pai.job.upload.enabled": True, "pai.job.upload.include": ["**/*.py"], "pai.job.upload.exclude": [],
     }))  # fmt: skip
-    command = f"cd $PAI_JOB_NAME && python train.py --hdfs http://namenode:{lab.port} --epochs 66"
+    command = f"cd $PAI_JOB_NAME && python train.py --hdfs http://namenode:{lab.port} --epochs 114"
     job = lab.write("ws/new_job.pai.json", job_v1(taskRoles=[{"name": "task", "memoryMB": 1000, "command": command}]))
     plan = " ".join(lab.outlast("run", job, *PYTHON, "--dry-run").stdout.split())
     assert f"plays hdfs://namenode:{lab.port}: scripts reach it at http://namenode:{lab.port}" in plan
     assert "cannot be led" not in plan
-    # Two stints can do 64 epochs at most, so that there are three, whenever the kill comes.
-    times = ("--limit", "8s", "--grace", "1s")
+    # Two stints can do 112 epochs at most, so that there are three, whenever the kill comes.
+    times = ("--limit", "14s", "--grace", "1s")
     run = lab.submit(job, *PYTHON, "--user", "ann", "--checkpoint", "$PAI_JOB_NAME/ckpt", *times)
     lab.until(lambda: (view := lab.client.runs.get(run)).checkpoints or view.state.is_final)
     (server,) = running(lab.home)
@@ -113,7 +113,7 @@ def test_the_tutorial_goes_through_stints_and_kills_with_a_host_name(workshop):
     assert log.count("fetched 3 numbers") == len(starts)
     assert "uploaded ['model.json']" in log
     result = lab.hdfs / "demo" / "output" / "ann~mnist" / "model.json"
-    assert json.loads(result.read_text()) == expected(66)
+    assert json.loads(result.read_text()) == expected(114)
     lab.until(lambda: not running(lab.home))
     assert not server.is_alive()
 
