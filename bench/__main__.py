@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import migrating, mover, reading, serving, tracking
+from bench import hub, migrating, mover, reading, serving, tracking, webhdfs
 from bench.measures import MEASURES as STINTS
 
 MEASURES = STINTS | {
@@ -18,6 +18,8 @@ MEASURES = STINTS | {
     "tracking": tracking.measure,
     "migrate": migrating.measure,
     "serving": serving.measure,
+    "webhdfs": webhdfs.measure,
+    "hub": hub.measure,
 }
 RESULTS = Path(__file__).parent / "results.json"
 

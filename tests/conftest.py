@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hypothesis
 
-pytest_plugins = ["servers.seaweed", "servers.hadoop", "servers.ceph"]
+pytest_plugins = ["servers.seaweed", "servers.hadoop", "servers.ceph", "servers.postgres"]
 
 # How long an example takes says more about the machine's other work than about the code.
 hypothesis.settings.register_profile(

@@ -85,7 +85,9 @@ _KINDS = {
     "count": "a whole number from 1",
     "sandbox": "`auto`, `on` or `off`",
     "weights": "users and weights",
+    "switch": "`on` or `off`",
     "database": "an address like `postgresql://user@host/name`, or an absolute path",
+    "server": "an address like `https://lab.example`, or `local`",
 }
 
 

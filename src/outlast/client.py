@@ -23,7 +23,10 @@ from outlast.operations.importing import Importing
 from outlast.operations.judging import Judging
 from outlast.operations.lists import Listing
 from outlast.operations.rewriting import Rewriting
+from outlast.operations.storing import Stores
 from outlast.operations.sweeping import Sweeps
+from outlast.remote.access import ServerAccess
+from outlast.remote.hubbing import Hubbing
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,28 +39,29 @@ if TYPE_CHECKING:
     from outlast.operations.explained import Explanation
     from outlast.operations.fetch import Fetched, What
     from outlast.operations.forecast import Forecast
-    from outlast.operations.links import Link
     from outlast.operations.login import Identity, LoggedIn
-    from outlast.operations.maps import StoreMap
-    from outlast.operations.projects import Project
-    from outlast.operations.publish import Publication
     from outlast.operations.rehearse import Rehearsal
     from outlast.operations.submit import RunPlan
     from outlast.settings import Setting
 
 
-class Client(Importing, Rewriting):
-    """One home folder and everything that can be done with its runs.
+class Client(Importing, Rewriting, ServerAccess, Hubbing):
+    """One home folder, or a server, and everything that can be done with its runs.
 
-    `home` is a folder (default: `OUTLAST_HOME`, or `~/.outlast`); `settings`, when given, is used as it is. Opening
-    a client reads the settings and touches nothing else.
+    `home` is a folder (default: `OUTLAST_HOME`, or `~/.outlast`); `settings`, when given, is used as it is. `server`
+    is the address of one to work with instead (default: `OUTLAST_SERVER`; "local" means none); `token` lets us in
+    there (default: `OUTLAST_TOKEN`, or what `outlast login server` keeps). Opening a client touches nothing.
 
         client = Client(home="/data/outlast")
         print([run.name for run in client.runs.list()])
     """
 
-    def __init__(self, home: str | os.PathLike[str] | None = None, settings: Settings | None = None) -> None:
+    def __init__(
+        self, home: str | os.PathLike[str] | None = None, settings: Settings | None = None, *,
+        server: str | None = None, token: str | None = None,
+    ) -> None:  # fmt: skip
         self.settings = settings if settings is not None else Settings.load(os.environ, home=home)
+        self.settings = self.settings.at(server, token)
         self.runs = Runs(self.settings)
         self.secrets = Secrets(self.settings)
         self.stores = Stores(self.settings)
@@ -70,6 +74,10 @@ class Client(Importing, Rewriting):
         """Named environments: `list`, `find`, `add`, `remove`."""
         from outlast.operations.environments import Environments
 
+        if self.settings.server:
+            from outlast.remote.house import ServedEnvironments
+
+            return ServedEnvironments(self.settings)
         return Environments(self.settings)
 
     def clean(
@@ -103,6 +111,10 @@ class Client(Importing, Rewriting):
         from outlast.settings import write_setting
 
         write_setting(Home(self.settings.home).path, name, value)
+        if name == "database":
+            from outlast.operations.database import follow_database
+
+            follow_database(self.settings.home)
 
     def probe(
         self,
@@ -180,12 +192,16 @@ class Client(Importing, Rewriting):
         """Every access that is known here and where it came from, never a secret; with `check` each is used once."""
         from outlast.operations.login import whoami
 
-        return whoami(self.settings, os.environ, check=check)
+        return [*whoami(self.settings, os.environ, check=check), *self.servers(check=check)]
 
     def doctor(self) -> list[Finding]:
-        """What this machine has, what is missing, and how to get it."""
+        """What this machine (or the server's) has, what is missing, and how to get it."""
         from outlast.operations.doctor import examine
 
+        if self.settings.server:
+            from outlast.remote.house import examine_server
+
+            return examine_server(self.settings)
         return examine(self.settings.home, self.settings.store)
 
 
@@ -244,6 +260,19 @@ class Runs(Judging, Listing):
 
         return resume_run(self._settings, ref, from_stint=from_stint, checkpoint=checkpoint, limit=limit)
 
+    def clone(
+        self, ref: str, *, checkpoint: str | None = None, name: str | None = None, params: Iterable[str] = ()
+    ) -> RunView:
+        """Start a run with the code, data and words of another; with `checkpoint` (an id, or "last") from there.
+
+        client.runs.clone("mnist", checkpoint="last", params=["lr=0.01"])
+        """
+        from outlast.keeper.view import first_view
+        from outlast.operations.clone import clone_run
+
+        spec = clone_run(self._settings, ref, checkpoint=checkpoint, name=name, params=tuple(params))
+        return first_view(spec.to_json())
+
     def remove(self, ref: str, *, force: bool = False) -> str:
         """Remove a run that is over (with `force` any) and return its id. Blobs stay until `clean`."""
         from outlast.operations.runs import remove_run
@@ -301,64 +330,6 @@ class Secrets:
         from outlast.operations.secrets import remove_secret
 
         remove_secret(self._settings, name)
-
-
-class Stores:
-    """Housekeeping in stores: folders of a project, public buckets, temporary links, folders that play buckets."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-
-    def init(self, address: str, *, dry_run: bool = False) -> Project:
-        """Make the folders that a project needs, and the bucket if it is missing; with `dry_run` only say which.
-
-        client.stores.init("obs://my-bucket/mnist")
-        """
-        from outlast.operations.projects import init_store
-
-        return init_store(self._settings, address, dry_run=dry_run)
-
-    def publish(self, bucket: str, *, dry_run: bool = False) -> Publication:
-        """Let everyone read a bucket, never write; with `dry_run` only show the policy."""
-        from outlast.operations.publish import publish
-
-        return publish(self._settings, bucket, dry_run=dry_run)
-
-    def unpublish(self, bucket: str, *, dry_run: bool = False) -> Publication:
-        """Take back what `publish` set, and nothing else."""
-        from outlast.operations.publish import unpublish
-
-        return unpublish(self._settings, bucket, dry_run=dry_run)
-
-    def sign(self, address: str, *, expires: str = "1h", put: bool = False) -> Link:
-        """A temporary link to read one object, or with `put` to write it.
-
-        print(client.stores.sign("obs://my-bucket/model.ckpt", expires="2d").url)
-        """
-        from outlast.operations.links import sign_link
-
-        return sign_link(self._settings, address, expires=expires, put=put)
-
-    def map(self, address: str, folder: str | os.PathLike[str]) -> StoreMap:
-        """Let a folder play a bucket or a name node, for commands and for scripts; it is made if it is missing.
-
-        client.stores.map("obs://my-bucket", "./bucket")
-        """
-        from outlast.operations.maps import map_store
-
-        return map_store(self._settings, address, folder)
-
-    def unmap(self, address: str) -> StoreMap:
-        """End a map; the folder stays as it is."""
-        from outlast.operations.maps import unmap_store
-
-        return unmap_store(self._settings, address)
-
-    def maps(self) -> list[StoreMap]:
-        """The folders that play buckets."""
-        from outlast.operations.maps import list_maps
-
-        return list_maps(self._settings)
 
 
 def _silent(words: str) -> None:

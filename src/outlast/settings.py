@@ -47,7 +47,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("sandbox", "auto", "run scripts in bubblewrap: auto, on or off", "sandbox"),
     Setting("user_weights", "", "shares of the machine when it is full, like 'ann=2,bob=1'", "weights"),
     Setting("keep_last", "3", "checkpoints of each run that gc keeps", "count"),
-    Setting("database", "", "where the server keeps accounts; empty means 'server.db' in the home", "database"),
+    Setting("free_limit_s", "1h", "time limit of a job on a free flavor at the server's ModelArts door", "duration"),
+    Setting("database", "", "where accounts and the list of runs are kept; empty means files in the home", "database"),
+    Setting("smtp", "", "mail server of notifications, like smtp://robot@mail.lab:587?from=robot@lab.org", "text"),
+    Setting("notice_private", "off", "let notifications go to private networks and over http: on or off", "switch"),
+    Setting("server", "", "address of an outlast server to work with; empty or 'local' means this home", "server"),
 )
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -83,6 +87,12 @@ def _sandbox(value: str) -> str:
     if value not in ("auto", "on", "off"):
         raise ValueError("auto, on or off")
     return value
+
+
+def _switch(value: str) -> bool:
+    if value not in ("on", "off"):
+        raise ValueError("on or off")
+    return value == "on"
 
 
 def _weights(value: str) -> dict[str, float]:
@@ -121,9 +131,30 @@ def read_database(value: str) -> str:
     )
 
 
+def read_server(value: str) -> str:
+    """A server's address without a slash at its end; empty for this home. `HomeError` for what is none."""
+    from urllib.parse import urlsplit
+
+    if value.strip() in ("", "local"):
+        return ""
+    try:
+        parts = urlsplit(value.strip())
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_address = False
+    # Not _read's message: it would repeat the value, and that may hold a token.
+    if not is_address or "@" in parts.netloc or parts.query or parts.fragment:
+        raise HomeError(
+            "the setting server is not the address of a server",
+            hint="write it like https://lab.example; its token is kept by: outlast login server",
+        )
+    return value.strip().rstrip("/")
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "path": _text, "address": _address, "text": _text, "duration": _duration, "count": _count,
     "durations": _durations, "sandbox": _sandbox, "weights": _weights, "database": read_database,
+    "server": read_server, "switch": _switch,
 }  # fmt: skip
 
 
@@ -145,7 +176,13 @@ class Settings:
     sandbox: str
     user_weights: Mapping[str, float]
     keep_last: int
+    free_limit_s: float
     database: str
+    smtp: str
+    notice_private: bool
+    server: str
+    #: Lets this client into the server; not part of the table, so that nothing ever shows it.
+    token: str = field(default="", repr=False, compare=False)
     #: name -> "default", "config.toml", "environment OUTLAST_X" or "given"
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -165,8 +202,23 @@ class Settings:
         values.setdefault("store", (folder / "store").as_uri())
         values.setdefault("user", login_name(environ))
         values.setdefault("user_weights", {})
+        values.setdefault("smtp", "")
         values.setdefault("database", f"sqlite:///{folder / 'server.db'}")
-        return cls(**values, origins=origins)
+        values.setdefault("server", "")
+        return cls(**values, token=environ.get("OUTLAST_TOKEN", ""), origins=origins)
+
+    @property
+    def shares_index(self) -> bool:
+        """Whether the list of runs lies in a database that other homes may use too."""
+        return self.database.startswith("postgresql")
+
+    def at(self, server: str | None = None, token: str | None = None) -> Settings:
+        """The same with another server or token; None leaves it as it is."""
+        return dataclasses.replace(
+            self,
+            server=self.server if server is None else read_server(server),
+            token=self.token if token is None else token,
+        )
 
     def shown(self) -> list[tuple[Setting, str, str]]:
         """(setting, value as text, origin) of each, in the table's order; for `outlast config`."""
@@ -174,8 +226,10 @@ class Settings:
 
     def _text_of(self, name: str) -> str:
         value = getattr(self, name)
-        if name == "database":
+        if name in ("database", "smtp"):
             return without_password(value)
+        if isinstance(value, bool):
+            return "on" if value else "off"
         if isinstance(value, tuple):
             return ",".join(f"{part:g}" for part in value)
         if isinstance(value, Mapping):
@@ -318,4 +372,4 @@ def _replace(path: Path, text: str) -> None:
     os.replace(temporary, path)  # noqa: PTH105
 
 
-assert tuple(_BY_NAME) == tuple(f.name for f in dataclasses.fields(Settings))[:-1]
+assert tuple(_BY_NAME) == tuple(f.name for f in dataclasses.fields(Settings))[: len(SETTINGS)]

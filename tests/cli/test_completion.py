@@ -28,7 +28,7 @@ def complete(line: str) -> list[str]:
 
 def test_commands_complete():
     assert set(complete("outlast ")) == set(VERBS)
-    assert complete("outlast re") == ["rehearse", "report", "resume", "reindex"]
+    assert complete("outlast re") == ["rehearse", "report", "resume", "repo", "reindex"]
 
 
 def test_options_complete():

@@ -52,7 +52,9 @@ def test_input_by_address_is_checked_fetched_and_kept_for_the_next_stint(shop):
     logs = shop.outlast("logs", run).stdout
     assert logs.count("fetched input pets: 3 files, 12 B in ") == 1
     assert logs.count("input pets is here already") == view["stint_count"] - 1
-    assert view["spec"]["inputs"] == [{"name": "pets", "path": "pets", "source": source, "writable": False}]
+    assert view["spec"]["inputs"] == [
+        {"name": "pets", "path": "pets", "source": source, "writable": False, "asset": ""}
+    ]
 
 
 def test_input_that_is_not_there_is_an_error_before_anything_starts(shop):

@@ -448,7 +448,7 @@ def test_index_that_cannot_be_written_stops_no_run(world, monkeypatch):
     monkeypatch.setattr(Index, "update", full)
     world.turn(keeper)
     assert sorted(world.platform.submits) == sorted(job_name(spec.id, 1) for spec in specs)
-    monkeypatch.setattr(Index, "open_runs", lambda self: full(self, None))
+    monkeypatch.setattr(Index, "kept_runs", lambda self: full(self, None))
     assert world.turn(keeper) > 0
     monkeypatch.undo()
     world.platform.start(world.store, job_name(specs[0].id, 1)).beat()
@@ -468,7 +468,7 @@ def test_index_damaged_under_a_running_keeper_is_rebuilt(world, monkeypatch):
         monkeypatch.undo()
         raise IndexDamaged("malformed")
 
-    monkeypatch.setattr(Index, "open_runs", damaged)
+    monkeypatch.setattr(Index, "kept_runs", damaged)
     assert world.turn(keeper) == 0.0
     world.turn(keeper)
     assert row_of(world, spec.id).state == "running"

@@ -30,9 +30,15 @@ def row(run: str, name: str = "train", **fields) -> RunRow:
     return RunRow(run, name, **words)
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request, tmp_path):
+    """An empty index of each kind."""
+    return tmp_path / "index.db" if request.param == "sqlite" else request.getfixturevalue("empty_postgres")
+
+
 @pytest.fixture
-def index(tmp_path):
-    index = Index(tmp_path / "index.db")
+def index(address):
+    index = Index(address)
     yield index
     index.close()
 
@@ -73,9 +79,9 @@ def test_find_takes_wildcards_literally(index):
     assert [found.id for found in index.find("1115")] == ["1115-a_b", "1115-axb"]
 
 
-def test_lease_is_held_by_one_until_it_expires(tmp_path):
+def test_lease_is_held_by_one_until_it_expires(address):
     now = [1000.0]
-    index = Index(tmp_path / "index.db", clock=lambda: now[0])
+    index = Index(address, clock=lambda: now[0])
     assert index.take_lease("a", "k1", 30) and index.take_lease("a", "k1", 30)
     assert not index.take_lease("a", "k2", 30)
     now[0] += 31
@@ -86,22 +92,20 @@ def test_lease_is_held_by_one_until_it_expires(tmp_path):
     index.close()
 
 
-def test_lease_from_before_the_clock_was_set_back_is_void(tmp_path):
+def test_lease_from_before_the_clock_was_set_back_is_void(address):
     now = [1_000_000.0]
-    index = Index(tmp_path / "index.db", clock=lambda: now[0])
+    index = Index(address, clock=lambda: now[0])
     assert index.take_lease("a", "k1", 30)
     now[0] -= 86400
     assert index.take_lease("a", "k2", 30)
     index.close()
 
 
-def test_of_many_takers_one_gets_the_lease(tmp_path):
-    path = tmp_path / "index.db"
-    Index(path).close()
+def test_of_many_takers_one_gets_the_lease(address):
     taken = []
 
     def take(holder: str) -> None:
-        index = Index(path)
+        index = Index(address)  # of many who make the tables one does, too
         if index.take_lease("a", holder, 30):
             taken.append(holder)
         index.close()
@@ -170,7 +174,7 @@ def test_newer_schema_is_refused_and_left_alone(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE meta SET schema_version = 99")
         connection.commit()
-    with pytest.raises(HomeError, match=r"schema 99.*reads up to 3.*upgrade"):
+    with pytest.raises(HomeError, match=r"schema 99.*reads up to 4.*upgrade"):
         Index(path)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT schema_version FROM meta").fetchone() == (99,)

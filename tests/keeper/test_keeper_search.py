@@ -44,9 +44,11 @@ def put(index, *views, is_open=False):
         index.put(row)
 
 
-@pytest.fixture
-def index(tmp_path):
-    index = Index(tmp_path / "index.db")
+@pytest.fixture(params=["sqlite", "postgresql"])
+def index(request, tmp_path):
+    """An empty index of each kind."""
+    is_file = request.param == "sqlite"
+    index = Index(tmp_path / "index.db" if is_file else request.getfixturevalue("empty_postgres"))
     yield index
     index.close()
 

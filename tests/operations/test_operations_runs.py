@@ -352,7 +352,7 @@ def test_reindex_rebuilds_a_lost_index(bench):
     rebuilt = reindex(bench.settings)
     assert rebuilt.runs == 2 and not rebuilt.problems
     assert {view.id: (view.name, view.state) for view in list_runs(bench.settings)} == before
-    assert find_row(bench.home, spec.id).open and not find_row(bench.home, over.id).open
+    assert find_row(bench.settings, spec.id).open and not find_row(bench.settings, over.id).open
 
 
 def test_reindex_names_runs_it_cannot_read_and_forgets_those_that_are_gone(bench):

@@ -79,6 +79,7 @@ def test_a_resolved_request_becomes_a_spec(ask, folder):
     assert spec.code_folder == str(folder)
     assert asdict(spec.inputs[0]) == {
         "name": "mnist", "source": (folder / "mnist").as_uri(), "path": "mnist", "writable": False,
+        "asset": "",
     }  # fmt: skip
     assert (spec.checkpoint, spec.output) == ("ckpt", "out")
     assert (spec.limit_s, spec.max_stints, spec.until, spec.grace_s) == (3600, 5, "epoch>=3", 20)

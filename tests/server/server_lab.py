@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import socket
-import subprocess
-import tempfile
 import threading
 import time
 from dataclasses import dataclass
@@ -15,7 +11,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-import sqlalchemy as sa
 import uvicorn
 
 from outlast.server.accounts.book import Accounts
@@ -89,48 +84,13 @@ def lab(tmp_path_factory):
         yield lab
 
 
-@pytest.fixture(scope="session")
-def postgres():
-    """The address of a PostgreSQL of our own; as root it runs as its own user, which is all it accepts."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not found:
-        pytest.skip("PostgreSQL is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
-    as_user = {}
-    if os.getuid() == 0:
-        shutil.chown(folder, "postgres", "postgres")
-        as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-
-    def call(name: str, *arguments: str) -> None:
-        command = [str(found[-1].with_name(name)), "-D", str(folder / "data"), *arguments]
-        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL, timeout=150, **as_user)
-
-    call("initdb", "-A", "trust", "--no-sync", "-U", "postgres")
-    options = f"-F -p {port} -k {folder} -c listen_addresses=127.0.0.1"
-    call("pg_ctl", "-w", "-l", str(folder / "log"), "-o", options, "start")
-    try:
-        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
-    finally:
-        call("pg_ctl", "-m", "immediate", "stop")
-        shutil.rmtree(folder)
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path):
     """An empty database of each kind."""
     if request.param == "sqlite":
         made = Database(f"sqlite:///{tmp_path / 'server.db'}")
     else:
-        address = request.getfixturevalue("postgres").replace("postgresql:", "postgresql+psycopg:")
-        engine = sa.create_engine(address)
-        with engine.begin() as connection:
-            connection.execute(sa.text("DROP SCHEMA public CASCADE"))
-            connection.execute(sa.text("CREATE SCHEMA public"))
-        engine.dispose()
-        made = Database(address)
+        made = Database(request.getfixturevalue("empty_postgres"))
     yield made
     made.close()
 

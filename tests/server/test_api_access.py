@@ -6,8 +6,15 @@ import tarfile
 
 import pytest
 
+from outlast.inside import layout
+from outlast.inside.records import now_text
+from outlast.model.sweep import SweepRecord
+
 #: Routes of the accounts are tried elsewhere.
-TAGS = {"runs", "logs", "metrics", "results", "uploads", "stores", "places"}
+TAGS = {
+    "runs", "logs", "metrics", "results", "folder", "judging", "sweeps", "uploads", "stores", "places", "house",
+    "imports",
+}  # fmt: skip
 DIGEST = hashlib.sha256(b"").hexdigest()
 
 
@@ -22,7 +29,12 @@ def _routes(api):
 @pytest.fixture(scope="module")
 def victim(api):
     """A run of ann that has everything a route can ask for, and an upload of hers."""
-    run = api.add_run("ann", name="private")
+    run = api.add_run("ann", name="private", sweep="grid-of-ann")
+    record = SweepRecord(
+        name="grid-of-ann", swept=[("lr", ["1"])], members=[{"run": run, "name": "private", "params": {"lr": "1"}}],
+        store=api.settings.store, user="ann", created_at=now_text(),
+    )  # fmt: skip
+    api.store.put(layout.sweep_key(record.name), record.to_bytes())
     api.order(run, 1)
     api.say(run, 1, 1, b"private words\n")
     api.end(run, 1)
@@ -34,9 +46,11 @@ def victim(api):
 
 
 def _filled(path, run):
-    for name, value in {"run": run, "checkpoint": "0001-000001", "sha256": DIGEST, "number": "1"}.items():
+    names = {"run": run, "checkpoint": "0001-000001", "sha256": DIGEST, "number": "1", "name": "grid-of-ann"}
+    for name, value in names.items():
         path = path.replace("{" + name + "}", value)
-    return path.replace("{path}", "out/model.bin" if "outputs" in path else "ckpt/a.bin")
+    within = "out/model.bin" if "outputs" in path else "spec.json" if "folder" in path else "ckpt/a.bin"
+    return path.replace("{path}", within)
 
 
 def _body(path):
@@ -44,6 +58,8 @@ def _body(path):
         "/runs": {"target": "train.py", "code": DIGEST}, "/runs/plan": {"target": "train.py", "code": DIGEST},
         "/runs/explain": {"target": "train.py", "code": DIGEST}, "/uploads": None,
         "/uploads/{sha256}/place": {"address": "obs://bucket/x"}, "/stores/folders": {"address": "/etc/x"},
+        "/sweeps": {"target": "train.py", "code": DIGEST, "params": ["lr=1,2"]},
+        "/sweeps/plan": {"target": "train.py", "code": DIGEST, "params": ["lr=1,2"]},
         "/stores/rename": {"source": "/etc/passwd", "target": "/tmp/x"}, "/stores/links": {"address": "/etc/passwd"},
     }  # fmt: skip
     return bodies.get(path)
@@ -62,7 +78,7 @@ def test_every_route_refuses_nobody(api, victim):
 def test_every_route_of_a_run_or_an_upload_hides_it_from_others(api, victim):
     count = 0
     for method, path, _ in _routes(api):
-        if "{run}" in path or "{sha256}" in path:
+        if "{run}" in path or "{sha256}" in path or "{name}" in path:
             response = api.call("ben", method, _filled(path, victim), json=_body(path))
             assert response.status_code == 404, (method, path, response.text)
             assert "private" not in response.text.replace(victim, "")
@@ -70,6 +86,10 @@ def test_every_route_of_a_run_or_an_upload_hides_it_from_others(api, victim):
     assert count > 15
     for query in ({}, {"name": "private"}, {"sort": "name"}):
         assert victim not in api.call("ben", "GET", "/runs", params=query).text
+        assert victim not in api.call("ben", "GET", "/overview", params=query).text
+    assert "grid-of-ann" not in api.call("ben", "GET", "/sweeps").text
+    for path in ("/compare", "/chart", "/chart.svg"):
+        assert api.call("ben", "GET", path, params={"run": victim}).status_code == 404
 
 
 def test_a_viewer_of_the_group_reads_and_changes_nothing(api, victim):

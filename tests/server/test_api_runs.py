@@ -14,6 +14,7 @@ from outlast.keeper.view import first_view
 from outlast.model.query import RunQuery
 from outlast.server.paging import write_cursor
 from outlast.server.ready import Asked, ReadyRuns
+from outlast.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_open_runs_are_filtered_and_sorted_like_the_others(tmp_path, monkeypatch
             spec = {"id": f"r{number}", "name": f"open-{number}", "user": "ben", "created_at": "2026", "store": ""}
             view = {**first_view(spec).to_json(), "metrics": {"top1": value}}
             index.put(RunRow(spec["id"], spec["name"], "ben", "running", "local", "2026", "", open=True, view=view))
-    with contextlib.closing(ReadyRuns(home)) as runs:
+    with contextlib.closing(ReadyRuns(Settings.load({}, home=tmp_path))) as runs:
         found = {
             words: [run["id"] for run in json.loads(runs.page(Asked(None, query, 10)))["runs"]]
             for words, query in {
@@ -173,5 +174,6 @@ def test_every_word_of_a_request_can_be_said_over_http():
     from outlast.model.request import RunRequest
     from outlast.server.api.bodies import RunBody
 
-    own = {"cwd", "trial", "user"}  # the server's business
-    assert {each.name for each in dataclasses.fields(RunRequest)} - own == set(RunBody.model_fields) - {"code"}
+    own = {"cwd", "trial", "user", "visitor", "secret_values"}  # the server's business
+    theirs = set(RunBody.model_fields) - {"code", "folder"}  # where the code lies, and what its folder was called
+    assert {each.name for each in dataclasses.fields(RunRequest)} - own == theirs

@@ -14,7 +14,7 @@ from outlast.cli.completion import complete_setting
 from outlast.cli.options import AsJson
 from outlast.cli.paint import Column, Ink, table
 from outlast.errors import UsageError
-from outlast.settings import SETTINGS, Settings, write_setting
+from outlast.settings import SETTINGS, Settings, without_password, write_setting
 
 app = new_app()
 
@@ -84,7 +84,11 @@ def _set(name: str, value: str) -> None:
     # Not through Settings.load: a config.toml with a bad value must be mendable with this very command.
     home = Path(os.environ.get("OUTLAST_HOME") or SETTINGS[0].default).expanduser().absolute()
     write_setting(home, name, value)
-    print(f"{name} = {value} in {home / 'config.toml'}")
+    if name == "database":
+        from outlast.operations.database import follow_database
+
+        follow_database(home)
+    print(f"{name} = {without_password(value)} in {home / 'config.toml'}")
     variable = f"OUTLAST_{name.upper()}"
     if os.environ.get(variable):
         print(f"note: the environment variable {variable} is set and wins over it")

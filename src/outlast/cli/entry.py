@@ -13,12 +13,14 @@ from outlast.cli.verbs import FIRST_STEPS, GLOBAL_OPTIONS, TAGLINE, VERBS
 from outlast.cli.words import pad, say
 
 COMPLETE_VARIABLE = "_OUTLAST_COMPLETE"
+SERVER_VARIABLE = "OUTLAST_SERVER"
 BROKEN_PIPE_EXIT_CODE = 141  # what a shell reports for a command ended by SIGPIPE
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code. Never raises for a user's mistake."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    server = os.environ.get(SERVER_VARIABLE)
     try:
         code = _dispatch(arguments)
         sys.stdout.flush()
@@ -30,6 +32,11 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return 130
+    finally:
+        # Whoever calls us as a library goes on with the environment it had.
+        os.environ.pop(SERVER_VARIABLE, None)
+        if server is not None:
+            os.environ[SERVER_VARIABLE] = server
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -38,6 +45,8 @@ def _dispatch(arguments: list[str]) -> int:
 
         return answer()
     debug = _take_debug(arguments)
+    if not _take_server(arguments):
+        return 2
     if not arguments or arguments[0] in ("--help", "-h") or arguments == ["help"]:
         sys.stdout.write(help_page())
         return 0
@@ -66,6 +75,22 @@ def _take_debug(arguments: list[str]) -> bool:
     return asked or os.environ.get("OUTLAST_DEBUG", "") not in ("", "0")
 
 
+def _take_server(arguments: list[str]) -> bool:
+    """Remove `--server URL` wherever it stands before `--`; from then on it is as if OUTLAST_SERVER were set so."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    for place in range(end - 1, -1, -1):
+        name, equals, value = arguments[place].partition("=")
+        if name != "--server":
+            continue
+        if not equals and place + 1 >= end:
+            print("error: --server needs the address of a server", file=sys.stderr)
+            print("hint: write it like --server http://127.0.0.1:8700", file=sys.stderr)
+            return False
+        os.environ[SERVER_VARIABLE] = value if equals else arguments[place + 1]
+        del arguments[place : place + (1 if equals else 2)]
+    return True
+
+
 def help_page() -> str:
     """The top-level help: a static table, in the user's language."""
     lines = [f"{say(TAGLINE)}", "", f"{say('Usage')}: outlast {say('COMMAND [OPTIONS]')}"]
@@ -84,7 +109,7 @@ def _unknown(word: str) -> int:
     from difflib import get_close_matches
 
     kind = "option" if word.startswith("-") else "command"
-    known = [*VERBS, "--help", "--version", "--debug", "--install-completion", "--show-completion"]
+    known = [*VERBS, "--help", "--version", "--debug", "--server", "--install-completion", "--show-completion"]
     near = get_close_matches(word, known, n=1)
     guess = f"; did you mean {near[0]!r}?" if near else ""
     print(f"error: unknown {kind} {word!r}{guess}", file=sys.stderr)

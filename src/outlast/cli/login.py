@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,9 +14,12 @@ from outlast.cli.options import AsJson
 from outlast.cli.waiting import Waiting
 from outlast.errors import UsageError
 
+if TYPE_CHECKING:
+    from outlast.client import Client
+
 app = new_app()
 
-KINDS = ("obs", "s3", "hdfs")
+KINDS = ("obs", "s3", "hdfs", "server")
 _MORE = "For other servers"
 
 
@@ -33,6 +36,7 @@ def _complete_kind(incomplete: str) -> list[str]:
     examples=[
         ("outlast login obs --region cn-north-4", "Huawei Cloud; asks for the key and its secret"),
         ("outlast login s3 --endpoint http://minio:9000 --key ann --secret-stdin < sk.txt", "in a script"),
+        ("outlast login server https://lab.example", "an outlast server; asks for the token"),
         (
             "outlast login hdfs --endpoint http://namenode:9870 --user ann --profile lab",
             "then: hdfs://lab@namenode:9870/",
@@ -42,8 +46,12 @@ def _complete_kind(incomplete: str) -> list[str]:
 )
 def login(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="obs, s3 (also MinIO, Ceph …) or hdfs", autocompletion=_complete_kind)
+        str, typer.Argument(metavar="KIND", help="obs, s3 (also MinIO, Ceph …), hdfs or server",
+                            autocompletion=_complete_kind)
     ],
+    address: Annotated[
+        str, typer.Argument(metavar="[URL]", help="Where it is; the same as --endpoint", show_default=False)
+    ] = "",
     profile: Annotated[
         str, typer.Option("--profile", metavar="NAME", show_default=False,
                           help="Keep them under this name, for addresses like obs://NAME@bucket/ (default: the kind)"),
@@ -100,6 +108,10 @@ def login(
     if kind not in KINDS:
         raise UsageError(f"cannot log in to {kind!r}", hint="kinds: " + ", ".join(KINDS))
     client = open_client()
+    endpoint = endpoint or address
+    if kind == "server":
+        _login_server(client, endpoint, secret_stdin, profile, ca_file, not insecure, in_file, as_json)
+        return
     fields: dict[str, Any] = {
         "endpoint": endpoint, "region": region, "key": key, "user": user, "signature": signature,
         "path_style": path_style, "ca_file": ca_file, "verify": not insecure,
@@ -111,6 +123,22 @@ def login(
         print_json(dataclasses.asdict(done))
     else:
         print("\n".join(_lines(done)))
+
+
+def _login_server(
+    client: Client, url: str, secret_stdin: bool, profile: str, ca_file: str, verify: bool, in_file: bool, as_json: bool
+) -> None:
+    url = url or ask("address of the server, like https://lab.example", "URL", client.settings.server)
+    token = _line_of_input("token") if secret_stdin else ask_hidden("token", "--secret-stdin")
+    with Waiting(f"asking {url}"):
+        done = client.login_server(url, token, profile=profile, ca_file=ca_file, verify=verify, in_file=in_file)
+    if as_json:
+        print_json(dataclasses.asdict(done))
+        return
+    where = {"keyring": "in the keyring", "file": f"in {done.path} (mode 0600)"}[done.kept_in]
+    print(f"logged in to {done.url} as {done.user} ({done.role})")
+    print(f"kept as profile {done.profile}; its token is {where}")
+    print(f"use it with: outlast --server {done.url} ps, or always: outlast config set server {done.url}")
 
 
 def _ask_for_the_rest(

@@ -142,10 +142,9 @@ class Reader:
 
 def open_tails(client: Client, view: RunView) -> tuple[LogSource, PointSource]:
     """The output and the metrics of a run, read from its folder in the store."""
-    from outlast.keeper.home import Home
-    from outlast.operations.locate import open_run_store
+    from outlast.operations.locate import locate
     from outlast.track.logs import LogTail
     from outlast.track.series import SeriesTail
 
-    store = open_run_store(Home(client.settings.home), view.store, view.id)
+    store = locate(client.settings, view.id).store
     return LogTail(store, view.id), SeriesTail(store, view.id)

@@ -46,14 +46,12 @@ def serve(
     ] = 1,
     database: Annotated[
         str | None,
-        _option("--database", "URL", "Keep accounts there, like postgresql://user@host/name (default: the setting "
-                "database, a file in the home)"),
+        _option("--database", "URL", "Keep accounts there, and with postgresql://user@host/name the list of runs too, "
+                "from now on (default: the setting database, files in the home)"),
     ] = None,
     cert: Annotated[str | None, _option("--cert", "FILE", "Certificate in PEM form: serve over TLS")] = None,
     key: Annotated[str | None, _option("--key", "FILE", "The certificate's key")] = None,
 ) -> int:  # fmt: skip
-    import dataclasses
-
     settings = open_client().settings
     try:
         from outlast.server.serving import Serving
@@ -61,9 +59,9 @@ def serve(
     except ModuleNotFoundError as error:
         raise UsageError(f"the server needs the package {error.name}", hint="pip install 'outlast[server]'") from None
     if database is not None:
-        from outlast.settings import read_database
+        from outlast.operations.database import use_database
 
-        settings = dataclasses.replace(settings, database=read_database(database))
+        settings = use_database(settings, database)
     serve_home(settings, Serving(host, port, processes, cert, key), _tell)
     return 0
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from outlast.cli.command import new_group, open_client, print_json, verb
 from outlast.cli.options import AsJson
 from outlast.errors import UsageError
+
+if TYPE_CHECKING:
+    from outlast.settings import Settings
 
 _EXITS = {0: "done", 2: "the request is wrong; nothing was changed", 10: "no such user or token",
           12: "the database cannot be reached"}  # fmt: skip
@@ -35,10 +39,12 @@ UserName = Annotated[
     app,
     "create",
     sentence="Make a token",
-    about="Prints the token and nothing else on standard output, so that a script can keep it.",
+    about="Prints the token and nothing else on standard output, so that a script can keep it. Of an access key "
+    "it prints access_key, secret_key and project_id instead, one on each line.",
     examples=[
         ("outlast token create --name laptop --expires 90d", "one that ends by itself"),
         ("outlast token create --user robot > token.txt", "for another user"),
+        ("outlast token create --access-key", "an access key and its secret, for clients of ModelArts"),
     ],
     exits=_EXITS,
 )
@@ -52,6 +58,11 @@ def create(
         typer.Option("--expires", metavar="TIME", help="How long it works, like 90d (default: until it is revoked)",
                      show_default=False),
     ] = None,
+    access_key: Annotated[
+        bool,
+        typer.Option("--access-key", help="Make a pair that signs requests, for clients of ModelArts",
+                     show_default=False),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     import sys
@@ -59,16 +70,20 @@ def create(
     from outlast.server.terminal import open_desk
 
     settings = open_client().settings
+    kind: Literal["access", "token"] = "access" if access_key else "token"
     with open_desk(settings) as desk:
         owner = desk.accounts.users.get_active(user or settings.user)
-        text, key = desk.accounts.keys.create("token", owner.id, name=_label(name), lasts_s=_lasts(expires))
+        shown = _pair_words(settings) if access_key else None
+        text, key = desk.accounts.keys.create(kind, owner.id, name=_label(name), lasts_s=_lasts(expires))
         desk.note("token.create", key.id, user=owner.name, name=name)
+    words = shown(text) if shown else {"token": text}
     if as_json:
-        print_json(key.to_json() | {"token": text})
+        print_json(key.to_json() | words)
         return
     until = f", until {key.to_json()['expires_at']}" if key.expires_at else ""
-    print(f"token {key.id} of {owner.name}{until}; it is not shown again", file=sys.stderr)
-    print(text)
+    noun = "access key" if access_key else "token"
+    print(f"{noun} {key.id} of {owner.name}{until}; it is not shown again", file=sys.stderr)
+    print("\n".join(f"{name}={value}" for name, value in words.items()) if access_key else text)
 
 
 @verb(
@@ -91,10 +106,10 @@ def list_(user: UserName = None, as_json: AsJson = False) -> None:
     elif not found:
         print("no tokens; make one with: outlast token create --name laptop")
     else:
-        columns = [Column("id"), Column("user"), Column("name", flexible=True), Column("made"), Column("used"),
-                   Column("until")]  # fmt: skip
+        columns = [Column("id"), Column("kind"), Column("user"), Column("name", flexible=True), Column("made"),
+                   Column("used"), Column("until")]  # fmt: skip
         rows = [
-            [key["id"], key["user"], key["name"], ago(key["created_at"]), ago(key["used_at"] or "never"),
+            [key["id"], key["kind"], key["user"], key["name"], ago(key["created_at"]), ago(key["used_at"] or "never"),
              key["expires_at"] or "no end"]
             for key in found
         ]  # fmt: skip
@@ -127,6 +142,13 @@ def revoke(
         print_json(key.to_json())
     else:
         print(f"revoked {key.id} of {key.user}")
+
+
+def _pair_words(settings: Settings) -> Callable[[str], dict[str, str]]:
+    """What is shown of an access key, once. Reads the home's key file first: without it no pair is made."""
+    from outlast.server.accounts.pairs import Pairs
+
+    return Pairs(settings.home).words
 
 
 def _label(name: str) -> str:

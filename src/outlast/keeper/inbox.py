@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ class Marker:
 
 def drop_marker(home: Home, run: str, store: str) -> None:
     """Ask the keeper to look after a run from now on. The marker appears whole or not at all."""
-    temporary = home.inbox / f".{run}.{os.getpid()}"
+    temporary = home.inbox / f".{run}.{os.getpid()}-{threading.get_ident()}"
     with home.explained():
         temporary.write_text(json.dumps({"store": store}), encoding="utf-8")
         temporary.replace(home.inbox / run)

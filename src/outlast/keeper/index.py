@@ -1,7 +1,7 @@
 """The index: which runs there are and who looks after them. Only an index: the truth lies in the store.
 
-SQLite by default, PostgreSQL by address. Importing SQLAlchemy takes a third of a second, so nothing on the way of
-`outlast run` may import this module.
+SQLite by default, PostgreSQL by address: then several homes share it. Importing SQLAlchemy takes a third of a
+second, so nothing on the way of `outlast run` may import this module.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from outlast.errors import HomeError
+from outlast.errors import HomeError, OutlastError, PlatformError
 from outlast.keeper import schema
-from outlast.keeper.schema import leases, run_values, runs
+from outlast.keeper.engines import lock_tables, open_engine, shared_clock
+from outlast.keeper.schema import changes, leases, run_values, runs
 from outlast.keeper.search import Hit, read_view, select_hits, value_rows
 from outlast.model.query import RunQuery
+from outlast.settings import without_password
 
 #: Values in one statement, of which older SQLite takes 999; for more, all rows are looked through.
 _VARIABLES = 500
@@ -47,24 +49,27 @@ class RunRow:
     created_at: str
     store: str
     updated_at: str = ""
-    open: bool = True  # this home's keeper looks after it
+    open: bool = True  # a keeper looks after it
     view: dict[str, Any] = field(default_factory=dict)  # the short form of its RunView
+    home: str = ""  # whose keeper; empty where one home has the index for itself
 
 
 class Index:
     """Rows of runs and leases on them. Every method is one transaction and safe with other processes.
 
-    `address` is a path (SQLite) or a database URL. A damaged file raises `IndexDamaged`, a newer schema `HomeError`.
+    `address` is a path (SQLite) or a database URL, `home` the id of the one that uses it when several share it. A
+    damaged file raises `IndexDamaged`, a newer schema `HomeError`, a server that does not answer `PlatformError`.
     """
 
-    def __init__(self, address: Path | str, clock: Callable[[], float] = time.time) -> None:
-        self.address = str(address)
-        self._clock = clock
-        url = f"sqlite:///{address}" if isinstance(address, Path) else address
-        self._engine = sa.create_engine(url)
-        if self._engine.dialect.name == "sqlite":
-            _tune_sqlite(self._engine)
+    def __init__(self, address: Path | str, clock: Callable[[], float] | None = None, home: str = "") -> None:
+        self._path = address if isinstance(address, Path) else None
+        self.address = without_password(str(address))
+        self._engine = open_engine(address, self.address)
+        self._is_shared = self._engine.dialect.name == "postgresql"
+        self._clock = clock or (None if self._is_shared else time.time)
+        self._home = home
         with self._begin() as connection:
+            lock_tables(connection)
             found = schema.bring_up_to_date(connection)
         if found > schema.SCHEMA_VERSION:
             self.close()
@@ -83,8 +88,26 @@ class Index:
         return self._inode_now() != self._inode
 
     def open_runs(self) -> list[RunRow]:
-        """Runs that this home's keeper looks after, oldest first."""
+        """Runs that a keeper looks after, this home's or another one's, oldest first."""
         return self._select(runs.c.open.is_(True))
+
+    def kept_runs(self) -> list[RunRow]:
+        """Runs that this home's keeper looks after, oldest first."""
+        mine = [runs.c.home.in_(["", self._home])] if self._home else []
+        return self._select(runs.c.open.is_(True), *mine)
+
+    def changed_since(self, moment: str, users: Collection[str]) -> list[RunRow]:
+        """Runs of some users that say they changed at `moment` or later, oldest first."""
+        return self._select(runs.c.updated_at >= moment, runs.c.user.in_(list(users)))
+
+    def version(self) -> int:
+        """Grows after each change of a shared index; 0 for a file, whose readers can tell by themselves."""
+        if not self._is_shared:
+            return 0
+        with self._begin() as connection:
+            # A sequence that nobody has used stands where it stands after the first use: `is_called` tells.
+            words = f"SELECT last_value + CASE WHEN is_called THEN 1 ELSE 0 END FROM {changes.name}"
+            return int(connection.execute(sa.text(words)).scalar_one())
 
     def all_runs(self) -> list[RunRow]:
         return self._select()
@@ -116,8 +139,8 @@ class Index:
     def add(self, row: RunRow) -> bool:
         """Insert a run that is not there yet; False, and nothing changed, when it is."""
         try:
-            with self._begin() as connection:
-                connection.execute(sa.insert(runs).values(_columns(row)))
+            with self._change() as connection:
+                connection.execute(sa.insert(runs).values(home=row.home or self._home, **_columns(row)))
                 _put_values(connection, row)
         except exc.IntegrityError:
             return False
@@ -130,20 +153,21 @@ class Index:
 
     def update(self, row: RunRow) -> bool:
         """Replace a run that is there; False, and nothing changed, when it was removed."""
-        with self._begin() as connection:
+        with self._change() as connection:
             changed = connection.execute(sa.update(runs).where(runs.c.id == row.id).values(_columns(row)))
             if changed.rowcount:
                 _put_values(connection, row)
         return changed.rowcount > 0
 
     def set_open(self, run: str, value: bool) -> bool:
-        """Say whether the keeper looks after a run; False when the index does not know it."""
-        with self._begin() as connection:
-            changed = connection.execute(sa.update(runs).where(runs.c.id == run).values(open=value))
+        """Say whether this home's keeper looks after a run; False when the index does not know it."""
+        values = {"open": value} | ({"home": self._home} if value and self._home else {})
+        with self._change() as connection:
+            changed = connection.execute(sa.update(runs).where(runs.c.id == run).values(values))
         return changed.rowcount > 0
 
     def remove(self, run: str) -> None:
-        with self._begin() as connection:
+        with self._change() as connection:
             connection.execute(sa.delete(leases).where(leases.c.run_id == run))
             connection.execute(sa.delete(run_values).where(run_values.c.run_id == run))
             connection.execute(sa.delete(runs).where(runs.c.id == run))
@@ -153,7 +177,7 @@ class Index:
 
         A lease that lasts longer than any lease can was written before the clock was set back: it is void.
         """
-        now = self._clock()
+        now = self._now()
         mine = {"run_id": run, "holder": holder, "expires": now + ttl_s}
         free = sa.or_(leases.c.holder == holder, leases.c.expires < now, leases.c.expires > now + 10 * ttl_s)
         with self._begin() as connection:
@@ -173,7 +197,7 @@ class Index:
             changed = connection.execute(
                 sa.update(leases)
                 .where(leases.c.run_id == run, leases.c.holder == holder)
-                .values(expires=self._clock() + ttl_s)
+                .values(expires=self._now() + ttl_s)
             )
         return changed.rowcount > 0
 
@@ -187,6 +211,19 @@ class Index:
         with self._begin() as connection:
             return [_row(found) for found in connection.execute(query)]
 
+    def _now(self) -> Any:
+        """By the database's clock where several machines share it: theirs differ, and a lease must mean one time."""
+        return self._clock() if self._clock is not None else shared_clock()
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[sa.Connection]:
+        with self._begin() as connection:
+            yield connection
+        if self._is_shared:
+            # After it holds: a reader that saw the number grow earlier could keep what was there before.
+            with self._begin() as connection:
+                connection.execute(sa.select(changes.next_value()))
+
     @contextlib.contextmanager
     def _begin(self) -> Iterator[sa.Connection]:
         try:
@@ -195,13 +232,13 @@ class Index:
         except exc.IntegrityError:
             raise
         except exc.DBAPIError as error:
-            raise _explained(self.address, error) from None
+            raise _explained(self.address, error, self._is_shared) from None
 
     def _inode_now(self) -> int:
-        if self._engine.dialect.name != "sqlite":
+        if self._path is None:
             return 0
         try:
-            return Path(self.address).stat().st_ino
+            return self._path.stat().st_ino
         except OSError:
             return -1
 
@@ -214,26 +251,6 @@ def move_damaged_aside(path: Path) -> Path | None:
         return None
     aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     return path.rename(aside)
-
-
-def _tune_sqlite(engine: sa.Engine) -> None:
-    """The one spot that knows SQLite: a log instead of a rollback file, and transactions that hold for tables too."""
-
-    @sa.event.listens_for(engine, "connect")
-    def _connected(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # the driver would otherwise not begin before ALTER TABLE
-        cursor = connection.cursor()
-        try:
-            cursor.execute("PRAGMA busy_timeout=10000")
-            cursor.execute("PRAGMA journal_mode=WAL")
-            cursor.execute("PRAGMA synchronous=NORMAL")  # a lost last row is found again in the store
-        finally:
-            cursor.close()
-
-    @sa.event.listens_for(engine, "begin")
-    def _begun(connection: sa.Connection) -> None:
-        # IMMEDIATE: a reader that turns into a writer could otherwise fail at once instead of waiting.
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _columns(row: RunRow) -> dict[str, Any]:
@@ -257,8 +274,10 @@ def _row(found: sa.Row[Any]) -> RunRow:
     return RunRow(**body, view=view)
 
 
-def _explained(address: str, error: exc.DBAPIError) -> HomeError:
-    words = str(error.orig)
+def _explained(address: str, error: exc.DBAPIError, is_shared: bool) -> OutlastError:
+    words = (str(error.orig).splitlines() or [""])[0] if is_shared else str(error.orig)
+    if is_shared:
+        return PlatformError(f"the index {address} cannot be used: {words}", hint="check the setting database")
     if any(sign in words for sign in _DAMAGE):
         return IndexDamaged(f"the index {address} is damaged ({words})", hint="rebuild it with: outlast reindex")
     return HomeError(

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from outlast.errors import CredentialError, HomeError, OutlastError
+from outlast.errors import CredentialError, HomeError, OutlastError, PlatformError
 from outlast.inside.errors import AccessDenied, InsideError, NotFound
 from outlast.inside.records import now_text
 from outlast.inside.stores import is_remote
@@ -18,6 +18,7 @@ from outlast.keeper.accesses import Accesses, addresses_of
 from outlast.keeper.home import Home
 from outlast.keeper.inbox import absorb
 from outlast.keeper.index import Index, IndexDamaged, RunRow
+from outlast.keeper.opening import index_of
 from outlast.keeper.rebuild import rebuild_index
 from outlast.keeper.run import QUIET_S, KeptRun, Look
 from outlast.keeper.servers import Servers
@@ -78,7 +79,7 @@ class Keeper:
 
     def has_work(self) -> bool:
         """Whether a run waits in the inbox or is open; asked once more after the lock was given back."""
-        return any(not path.name.startswith(".") for path in self.home.inbox.iterdir()) or bool(self._index.open_runs())
+        return any(not path.name.startswith(".") for path in self.home.inbox.iterdir()) or bool(self._index.kept_runs())
 
     def take_over_leases(self) -> None:
         """Void the leases of this home's earlier keepers. Only for a process that holds the keeper's lock."""
@@ -94,7 +95,7 @@ class Keeper:
         except IndexDamaged:
             self._reopen_index()
             return 0.0
-        except HomeError as error:  # a full disk, for instance: better later than never
+        except (HomeError, PlatformError) as error:  # a full disk, for instance: better later than never
             log.warning("%s", error)
             return _TROUBLE_S
 
@@ -102,7 +103,7 @@ class Keeper:
         if self._index.was_replaced():
             self._reopen_index()
         absorb(self.home, self._index, take=True)
-        rows = {row.id: row for row in self._index.open_runs()}
+        rows = {row.id: row for row in self._index.kept_runs()}
         for run in set(self._kept) - set(rows):
             self._forget(run)
         with self._trouble_of("the WebHDFS servers"):
@@ -262,11 +263,11 @@ class Keeper:
 
     def _open_index(self) -> Index:
         try:
-            return Index(self.home.index)
+            return index_of(self.settings, self.home)
         except IndexDamaged as error:
             log.warning("%s; rebuilding it", error.message)
             rebuild_index(self.home, self.settings)
-            return Index(self.home.index)
+            return index_of(self.settings, self.home)
 
     def _reopen_index(self) -> None:
         self._index.close()

@@ -13,6 +13,7 @@ from outlast.keeper.accesses import Accesses
 from outlast.keeper.home import Home
 from outlast.keeper.index import Index, IndexDamaged, RunRow, move_damaged_aside
 from outlast.keeper.observe import RunFolder
+from outlast.keeper.opening import index_of
 from outlast.keeper.view import decide_from_folder, short_view, useful_fraction
 from outlast.settings import Settings
 
@@ -35,7 +36,7 @@ def rebuild_index(home: Home, settings: Settings, stores: Iterable[str] = ()) ->
     A damaged index is moved aside first. Runs of another home are listed, but this home's keeper leaves them alone.
     """
     rebuilt = Rebuilt()
-    index = _usable_index(home, rebuilt)
+    index = _usable_index(home, settings, rebuilt)
     try:
         known = {row.id: row for row in index.all_runs()}
         urls = dict.fromkeys([settings.store, *(row.store for row in known.values()), *stores])
@@ -62,12 +63,12 @@ def run_ids(store: Store) -> list[str]:
     return sorted({parts[1] for parts in keys if len(parts) == 3 and parts[2] == "spec.json"})
 
 
-def _usable_index(home: Home, rebuilt: Rebuilt) -> Index:
+def _usable_index(home: Home, settings: Settings, rebuilt: Rebuilt) -> Index:
     try:
-        return Index(home.index)
+        return index_of(settings, home)
     except IndexDamaged:
         rebuilt.aside = str(move_damaged_aside(home.index) or "")
-        return Index(home.index)
+        return index_of(settings, home)
 
 
 def _read_store(store: Store, url: str, home: Home, settings: Settings, index: Index, rebuilt: Rebuilt) -> set[str]:
@@ -96,4 +97,5 @@ def _row(store: Store, url: str, run: str, home: Home, settings: Settings) -> Ru
     return RunRow(
         view.id, view.name, view.user, view.state.value, view.platform, view.created_at, url,
         updated_at=view.updated_at, open=ours and not view.state.is_final, view=view.to_json(),
+        home="" if ours else folder.control.by,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 metadata = sa.MetaData()
 
@@ -30,6 +30,9 @@ runs = sa.Table(
     sa.Index("runs_by_open", "open"),
     # Since version 3: everything that a list is chosen by, so that a look through all runs does not pass their views.
     sa.Index("runs_listed", "created_at", "id", "name", "state", "open"),
+    # Since version 4: whose keeper looks after it, where several homes share the index; and what changed of late.
+    sa.Column("home", sa.String(32), nullable=False, server_default=""),
+    sa.Index("runs_by_update", "updated_at"),
 )
 
 leases = sa.Table(
@@ -39,6 +42,9 @@ leases = sa.Table(
     sa.Column("holder", sa.String(64), nullable=False),
     sa.Column("expires", sa.Float, nullable=False),
 )
+
+#: Since version 4, on PostgreSQL: grows after each change, so that readers know when to read again.
+changes = sa.Sequence("run_changes", metadata=metadata)
 
 # Since version 3: what runs are found by. Made from `view_json`, so that `reindex` makes it anew with the rows.
 run_values = sa.Table(
@@ -75,8 +81,19 @@ def _say_what_runs_are_found_by(connection: sa.Connection) -> None:
             connection.execute(sa.insert(run_values), found)
 
 
+def _say_whose_runs_they_are(connection: sa.Connection) -> None:
+    """3 → 4: several homes may share one index; the rows of one that has it for itself need no name."""
+    connection.execute(sa.text("ALTER TABLE runs ADD COLUMN home VARCHAR(32) NOT NULL DEFAULT ''"))
+    for index in runs.indexes:
+        index.create(connection, checkfirst=True)
+    if connection.dialect.supports_sequences:
+        changes.create(connection, checkfirst=True)
+
+
 #: UPGRADES[n] makes version n + 1 into n + 2. All needed steps run in one transaction.
-UPGRADES: list[Callable[[sa.Connection], None]] = [_say_which_runs_are_open, _say_what_runs_are_found_by]
+UPGRADES: list[Callable[[sa.Connection], None]] = [
+    _say_which_runs_are_open, _say_what_runs_are_found_by, _say_whose_runs_they_are,
+]  # fmt: skip
 
 
 def version_of(connection: sa.Connection) -> int | None:

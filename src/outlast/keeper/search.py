@@ -15,6 +15,7 @@ from outlast.model.query import BEST, FIELDS, OPERATORS, Condition, RunQuery, as
 
 #: Of each kind; a script that measures more is found by the first ones.
 VALUES_LIMIT = 200
+_NAME_LIMIT = 255
 
 
 class Hit(NamedTuple):
@@ -55,6 +56,8 @@ def value_rows(run: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:
     counts: dict[str, int] = {}
     found = []
     for kind, name, value in run_values(view):
+        if len(name) > _NAME_LIMIT or "\0" in f"{name}{value}":
+            continue  # PostgreSQL takes neither; nobody looks for such a name
         counts[kind] = counts.get(kind, 0) + 1
         if counts[kind] <= VALUES_LIMIT:
             found.append({"run_id": run, "kind": kind, "name": name, "number": as_number(value), "text": str(value)})

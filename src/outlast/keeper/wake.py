@@ -61,6 +61,13 @@ def end_keeper(home: Home, patience_s: float = 5.0) -> None:
         time.sleep(0.02)
 
 
+def restart_keeper(home: Home) -> None:
+    """Let a keeper that is there begin anew, with the settings as they are now. Its runs do not notice."""
+    if keeper_is_there(home):
+        end_keeper(home)
+        ensure_keeper(home)
+
+
 def keeper_is_there(home: Home) -> bool:
     """Whether a keeper looks after this home right now."""
     handle = take_lock(home)

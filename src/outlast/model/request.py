@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from outlast.model.spec import Input
+    from outlast.model.visitor import Visitor
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class RunRequest:
     python: str | None = None
     env: tuple[str, ...] = ()  # "NAME=value", or "NAME" to take the value from here
     secrets: tuple[str, ...] = ()  # names
+    secret_values: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)  # what it brings
     cpus: int | None = None
     memory: str | None = None
     gpus: int | None = None
@@ -51,3 +58,5 @@ class RunRequest:
     user: str | None = None  # whom an OpenPAI job is told that it belongs to
     of: str | None = None  # the run whose results are evaluated
     aim: bool | None = None  # keep an Aim repository with the run
+    inputs: tuple[Input, ...] | None = None  # found by the machine that asks; `data` and [data] are not looked at then
+    visitor: Visitor | None = None  # who asks the hub for inputs; None: whoever uses this home

@@ -49,6 +49,7 @@ class Input:
     source: str  # address of the data: file:///abs/path, s3://, obs:// or hdfs://
     path: str  # where the script looks: relative to its folder (`mnist`, `../data`), or an absolute path
     writable: bool = False  # every stint gets its own copy instead of a read-only view
+    asset: str = ""  # what it is in the hub, pinned: model:owner/name/file@commit
 
     def __post_init__(self) -> None:
         _check_name(self.name)

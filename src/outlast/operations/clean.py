@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from outlast.errors import CredentialError, HomeError, StoreError
+from outlast.inside.errors import InsideError
 from outlast.inside.net.retry import Policy
 from outlast.inside.stores import is_remote
 from outlast.keeper.home import Home
 from outlast.keeper.index import RunRow
+from outlast.keeper.observe import read_spec
 from outlast.model.states import RunState
 from outlast.operations.faults import spoken
-from outlast.operations.locate import open_index
+from outlast.operations.locate import open_index, open_run_store
+from outlast.operations.served import served
 from outlast.settings import Settings
 
 #: What a killed command left in the cache; a pack takes minutes, not a day.
@@ -42,6 +45,7 @@ class Cleaned:
         return not (self.checkpoints or self.blobs or self.work_folders or self.size_bytes)
 
 
+@served("house")
 def clean(
     settings: Settings, *, keep_last: int | None = None, keep_best: str | None = None, dry_run: bool = False
 ) -> Cleaned:
@@ -50,12 +54,13 @@ def clean(
     Never touches what an open stint continues from, and nothing younger than an hour that is only being written.
     """
     home = Home(settings.home)
-    index = open_index(home)
+    index = open_index(settings)
     try:
         rows = {row.id: row for row in index.all_runs()}
     finally:
         index.close()
     cleaned = Cleaned(dry_run)
+    _prune_hub(settings, dry_run)
     for url in dict.fromkeys([settings.store, *(row.store for row in rows.values())]):
         try:
             _clean_store(home, url, settings.keep_last if keep_last is None else keep_last, keep_best, cleaned)
@@ -63,7 +68,9 @@ def clean(
             if not is_remote(url):
                 raise
             cleaned.notices.append(f"{url} was left as it is: {error}")
-    for path in itertools.chain(_old_work(home, rows), _stale_packs(home), _unused_inputs(home)):
+    for path in itertools.chain(
+        _old_work(home, rows), _stale_packs(home), _unused_inputs(home), _unused_assets(home, rows)
+    ):
         cleaned.work_folders.append(str(path))
         cleaned.size_bytes += _size(path)
         if not dry_run:
@@ -118,6 +125,33 @@ def _unused_inputs(home: Home) -> Iterator[Path]:
         with folder.with_name(folder.name + ".used").open("ab") as lock, contextlib.suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a runner whose script sees the data holds it, too
             yield folder
+
+
+def _prune_hub(settings: Settings, dry_run: bool) -> None:
+    """First of all: what repositories forget, the cleaning of their store frees."""
+    if not (settings.home / "hub").is_dir():
+        return
+    from outlast.hub.pruning import prune
+    from outlast.operations.hubs import open_hub
+
+    prune(open_hub(settings), dry_run=dry_run)
+
+
+def _unused_assets(home: Home, rows: dict[str, RunRow]) -> Iterator[Path]:
+    """Checked-out revisions that no run has asked for lately, and that no open run still reads."""
+    oldest = time.time() - _UNUSED_INPUT_S
+    found = [path for path in sorted(home.cache.glob("assets/*/*/*")) if path.stat().st_mtime < oldest]
+    if not found:
+        return
+    sources: list[str] = []
+    for row in rows.values():
+        if row.open or not RunState(row.state).is_final:
+            try:
+                spec = read_spec(open_run_store(home, row.store, row.id), row.id)
+            except (InsideError, StoreError, CredentialError):
+                return  # what it reads cannot be told
+            sources += [given["source"] for given in spec.get("inputs", ())]
+    yield from (path for path in found if not any(source.startswith(path.as_uri()) for source in sources))
 
 
 def _size(path: Path) -> int:

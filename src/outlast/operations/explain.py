@@ -26,6 +26,7 @@ from outlast.model.spec import CodePack, RunSpec
 from outlast.operations.contracts import MOXING, foreseen, rendered
 from outlast.operations.explained import MASKED, RUN, Explanation, Helper, Part, Place, Variable, variables
 from outlast.operations.resolve import Resolved, resolve
+from outlast.operations.served import served
 from outlast.operations.servers import require_servers
 from outlast.platforms.base import Launch
 from outlast.platforms.bundle import inside_folder
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from outlast.store.pack import PackPlan
 
 
+@served("submitting")
 def explain(request: RunRequest, settings: Settings) -> Explanation:
     """What the scripts of a request will see. `UsageError` as `outlast run` would raise it."""
     resolved = resolve(request, settings)

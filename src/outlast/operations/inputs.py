@@ -17,7 +17,7 @@ from outlast.inside.move.address import SCHEMES, Address
 from outlast.inside.move.address import parse as parse_address
 from outlast.model.spec import NAME_PATTERN, Input
 from outlast.operations.problems import Problems, closest, guess_path
-from outlast.operations.repositories import find_in_repository
+from outlast.operations.repositories import Assets, InHub
 from outlast.operations.target import absolute
 from outlast.operations.tomlfile import TomlFile
 from outlast.store.assets import read_asset
@@ -39,10 +39,11 @@ class FoundInput:
     path: str
     writable: bool
     where: str  # what the user wrote, for messages
+    asset: str = ""  # its pinned name in the hub
 
     def to_spec(self) -> Input:
         source = self.source.as_uri() if isinstance(self.source, Path) else str(self.source)
-        return Input(name=self.name, source=source, path=self.path, writable=self.writable)
+        return Input(name=self.name, source=source, path=self.path, writable=self.writable, asset=self.asset)
 
 
 def find_inputs(
@@ -53,17 +54,18 @@ def find_inputs(
     problems: Problems,
     placing: Placing | None = None,
     repositories: Mapping[str, str] = NO_REPOSITORIES,
+    in_hub: InHub | None = None,
 ) -> list[FoundInput]:
     """All inputs, those of the command line first; one of the same name replaces the file's.
 
     Names that nobody chose are made from the path, and made different from each other. With `placing` an input is
     passed by its name, so everyone must have been given one, and lies where that says. `repositories` are the folders
-    that play those of a hub.
+    that play those of a hub; `in_hub` looks into the one of this home.
     """
     found: list[FoundInput] = []
     for text in data:
         with problems.collecting():
-            found.append(_from_flag(text, cwd, folder, found, placing, repositories))
+            found.append(_from_flag(text, cwd, folder, found, placing, Assets(repositories, in_hub)))
     taken = {given.name for given in found}
     for entry in toml.data if toml else ():
         if entry.name in taken:
@@ -71,14 +73,29 @@ def find_inputs(
         where = f"data.{entry.name} in {toml.path.name}" if toml else ""
         with problems.collecting():
             _require_name(entry.name, where)
-            source = _find_source(entry.source, toml.folder if toml else folder, where, repositories)
+            source, asset = _find_source(
+                entry.source, toml.folder if toml else folder, where, Assets(repositories, in_hub)
+            )
             path = entry.path
             if path is None:
                 path = placing(entry.name, source) if placing else _path_for(entry.source, source, folder)
-            found.append(FoundInput(entry.name, source, _checked_path(path, where), entry.writable, where))
+            found.append(FoundInput(entry.name, source, _checked_path(path, where), entry.writable, where, asset))
     for index, given in enumerate(found):
         with problems.collecting():
             _refuse_overlap(given, found[:index])
+    return found
+
+
+def read_inputs(given: Sequence[Input], problems: Problems) -> list[FoundInput]:
+    """Inputs that another machine has found; what it has sent lies at a path of this one."""
+    found: list[FoundInput] = []
+    for each in given:
+        where = f"data {each.name}"
+        with problems.collecting():
+            source = find_address(each.source, where)
+            read = FoundInput(each.name, source, _checked_path(each.path, where), each.writable, where)
+            _refuse_overlap(read, found)
+            found.append(read)
     return found
 
 
@@ -88,13 +105,13 @@ def _from_flag(
     folder: Path,
     earlier: Sequence[FoundInput],
     placing: Placing | None,
-    repositories: Mapping[str, str],
+    assets: Assets,
 ) -> FoundInput:
     where = f"--data {text}"
     name, source_text = _split(text, cwd)
     if not source_text:
         raise SpecError(f"{where} names no file or folder", hint=_HOW_TO_GIVE)
-    source = _find_source(source_text, cwd, where, repositories)
+    source, asset = _find_source(source_text, cwd, where, assets)
     if name is None and placing is not None:
         raise SpecError(
             f"{where} has no name, and inputs are passed by their names here",
@@ -102,12 +119,12 @@ def _from_flag(
         )
     if name is None:
         path = _path_for(source_text, source, folder)
-        return FoundInput(_free_name(source, earlier), source, _checked_path(path, where), False, where)
+        return FoundInput(_free_name(source, earlier), source, _checked_path(path, where), False, where, asset)
     twin = next((given for given in earlier if given.name == name), None)
     if twin is not None:
         raise SpecError(f"{where} and {twin.where} have the same name {name!r}", hint="give each input its own name")
     path = placing(name, source) if placing else name
-    return FoundInput(name, source, _checked_path(path, where), False, where)
+    return FoundInput(name, source, _checked_path(path, where), False, where, asset)
 
 
 def _split(text: str, cwd: Path) -> tuple[str | None, str]:
@@ -120,13 +137,15 @@ def _split(text: str, cwd: Path) -> tuple[str | None, str]:
     return name, source
 
 
-def _find_source(text: str, base: Path, where: str, repositories: Mapping[str, str]) -> Path | Address:
+def _find_source(text: str, base: Path, where: str, assets: Assets) -> tuple[Path | Address, str]:
+    """Where an input lies, and its pinned name when that is in the hub."""
     if _SCHEME.match(text) is not None:
-        return find_address(text, where)
+        return find_address(text, where), ""
     path = absolute(text, base)
     asset = read_asset(text)
+    pinned = ""
     if not path.exists() and asset is not None:
-        path = find_in_repository(asset, where, repositories)
+        path, pinned = assets.find(asset, where)
     if not path.exists():
         relative = "" if Path(text).is_absolute() else f" (relative to {base})"
         near = guess_path(text, path)
@@ -134,7 +153,7 @@ def _find_source(text: str, base: Path, where: str, repositories: Mapping[str, s
         raise SpecError(
             message if where == f"--data {text}" else f"{where}: {message}", hint="" if near else _HOW_TO_GIVE
         )
-    return _require_readable(path, where)
+    return _require_readable(path, where), pinned
 
 
 def find_address(text: str, where: str, *, must_exist: bool = True) -> Path | Address:

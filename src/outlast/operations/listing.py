@@ -15,6 +15,7 @@ from outlast.model.states import RunState
 from outlast.model.view import RunView
 from outlast.operations.locate import Located, open_index, open_run_store
 from outlast.operations.room import full_disk_notice
+from outlast.operations.served import served
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,13 +36,14 @@ def list_runs(settings: Settings) -> list[RunView]:
     return find_runs(settings, RunQuery()).views
 
 
+@served("runs")
 def find_runs(settings: Settings, query: RunQuery) -> Found:
     """The runs that a query means, in its order.
 
     Open runs are read from their folders: the index may be a second behind, and the next command may rely on it.
     """
     home = Home(settings.home)
-    index = open_index(home)
+    index = open_index(settings)
     try:
         hits = index.search(query)
         fresh: dict[str, RunView] = {}

@@ -16,6 +16,7 @@ from outlast.keeper.home import Home
 from outlast.keeper.inbox import absorb, markers
 from outlast.keeper.observe import RunFolder
 from outlast.operations.faults import spoken
+from outlast.operations.served import served
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,15 +41,17 @@ class Located:
             return folder
 
 
-def open_index(home: Home) -> Index:
+def open_index(settings: Settings) -> Index:
     """The index, with every run that waits in the inbox."""
-    from outlast.keeper.index import Index
+    from outlast.keeper.opening import index_of
 
-    index = Index(home.index)
+    home = Home(settings.home)
+    index = index_of(settings, home)
     absorb(home, index, take=False)
     return index
 
 
+@served("runs")
 def locate(settings: Settings, ref: str) -> Located:
     """The run that `ref` means. A whole id is found without the database.
 
@@ -65,7 +68,7 @@ def locate(settings: Settings, ref: str) -> Located:
             with spoken(f"run {ref}"):
                 if store.head(layout.spec_key(ref)) is not None:
                     return Located(ref, url, store)
-    row = find_row(home, ref)
+    row = find_row(settings, ref)
     return Located(row.id, row.store, open_run_store(home, row.store, row.id))
 
 
@@ -80,9 +83,9 @@ def open_run_store(home: Home, url: str, run: str) -> Store:
     return Accesses(home).open_run(url, run, Policy())
 
 
-def find_row(home: Home, ref: str) -> RunRow:
+def find_row(settings: Settings, ref: str) -> RunRow:
     """The index's row of the run that `ref` means."""
-    index = open_index(home)
+    index = open_index(settings)
     try:
         found = index.find(ref) if ref else []
         exact = [row for row in found if row.id == ref] or [row for row in found if row.name == ref][-1:]

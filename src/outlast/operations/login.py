@@ -152,6 +152,8 @@ def whoami(settings: Settings, environ: Mapping[str, str], *, check: bool = Fals
 
 def _known(settings: Settings, environ: Mapping[str, str]) -> Iterator[Found]:
     for profile in Profiles(settings.home).all():
+        if profile.access.kind not in KINDS:
+            continue  # a server's token opens no store
         yield Found(profile.access, f"profile {profile.name}", profile)
     for kind in KINDS:
         access = from_environ(kind, environ)

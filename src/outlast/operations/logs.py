@@ -11,6 +11,7 @@ from outlast.keeper.view import decide_from_folder
 from outlast.operations.faults import spoken
 from outlast.operations.locate import locate
 from outlast.operations.runs import OUTAGE_S, Outage, ensure_keeper_of
+from outlast.operations.served import served
 from outlast.settings import Settings
 
 _LOOK_S = 0.2
@@ -18,6 +19,7 @@ _LOOK_S = 0.2
 _REMOTE_LOOKS = 3
 
 
+@served("logs")
 def read_logs(
     settings: Settings, ref: str, *, stint: int | None = None, follow: bool = False
 ) -> Iterator[bytes]:  # fmt: skip

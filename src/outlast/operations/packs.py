@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from outlast.inside import layout
@@ -31,6 +32,21 @@ def pack_text(store: Store, spec: Mapping[str, Any], path: str) -> str | None:
         return None if file is None else file.read().decode("utf-8", "replace")
 
     return _look(store, spec, read)
+
+
+def pack_texts(store: Store, spec: Mapping[str, Any], paths: Iterable[str], most_bytes: int) -> dict[str, str]:
+    """The beginnings of some text files of a run's code; what is no text, or not there, is left out."""
+
+    def read(archive: tarfile.TarFile) -> dict[str, str]:
+        found = {}
+        for path in paths:
+            with contextlib.suppress(KeyError, UnicodeDecodeError):
+                file = archive.extractfile(path)
+                if file is not None:
+                    found[path] = file.read(most_bytes).decode("utf-8")
+        return found
+
+    return _look(store, spec, read) or {}
 
 
 def differing_files(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:

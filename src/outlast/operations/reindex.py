@@ -8,10 +8,12 @@ from outlast.keeper.home import Home
 from outlast.keeper.rebuild import Rebuilt, rebuild_index
 from outlast.keeper.wake import ensure_keeper
 from outlast.operations.faults import spoken
+from outlast.operations.served import served
 from outlast.settings import Settings
 from outlast.store.registry import store_url
 
 
+@served("house")
 def reindex(settings: Settings, stores: Iterable[str] = ()) -> Rebuilt:
     """Read every run folder into the index, then let the keeper go on with the open ones."""
     home = Home(settings.home)

@@ -2,12 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
-from outlast.errors import SpecError
+from outlast.errors import NotFoundError, SpecError, UsageError
+from outlast.model.visitor import Visitor
 from outlast.operations.problems import guess_path
+from outlast.settings import Settings
 from outlast.store.assets import Asset
+
+
+class Pinned(NamedTuple):
+    """Something of a repository, on this machine."""
+
+    path: Path
+    name: str  # with its commit, as the run records it; empty for a folder that only plays a repository
+
+
+#: Looks an asset up in a hub; None when there is no such repository, or none that may be seen.
+InHub = Callable[[Asset, str], Pinned | None]
+
+
+class Assets(NamedTuple):
+    """Where names of a hub lead: to the folder that plays a repository, otherwise into the hub of this home."""
+
+    played: Mapping[str, str]
+    in_hub: InHub | None = None
+
+    def find(self, asset: Asset, where: str) -> Pinned:
+        if asset.root not in self.played and self.in_hub is not None:
+            found = self.in_hub(asset, where)
+            if found is not None:
+                return found
+        return Pinned(find_in_repository(asset, where, self.played), "")
+
+
+def hub_finder(settings: Settings, visitor: Visitor | None) -> InHub:
+    """Looks into the hub of a home for `visitor`; revisions are checked out into the home's cache."""
+
+    def find(asset: Asset, where: str) -> Pinned | None:
+        if not (settings.home / "hub").is_dir():
+            return None
+        from outlast.hub.checkouts import Checkouts
+        from outlast.operations.hubs import open_hub, own_visitor
+
+        hub = open_hub(settings)
+        kind, _, path = asset.root.partition(":")
+        owner, _, name = path.partition("/")
+        try:
+            repository = hub.find(visitor or own_visitor(settings), owner, name)
+        except NotFoundError:
+            return None
+        if repository.kind != kind:
+            raise SpecError(f"{where}: {path} is a {repository.kind}", hint=f"write it as {repository.asset}")
+        try:
+            commit = hub.bare(repository).commit(asset.revision)
+            found = Checkouts(hub, settings.home / "cache" / "assets").bring(repository, commit, asset.path)
+        except (NotFoundError, UsageError) as error:
+            raise SpecError(f"{where}: {error.message}", hint=error.hint) from None
+        inner = f"/{asset.path}" if asset.path else ""
+        return Pinned(found, f"{asset.root}{inner}@{commit}")
+
+    return find
 
 
 def find_in_repository(asset: Asset, where: str, repositories: Mapping[str, str]) -> Path:

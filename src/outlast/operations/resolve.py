@@ -22,12 +22,13 @@ from outlast.model.request import RunRequest
 from outlast.model.spec import NAME_PATTERN, CodePack, Contract, Input, Output, PinnedEnvironment, Resources, RunSpec
 from outlast.operations.aim_place import with_aim
 from outlast.operations.contracts import NAMING, find_contract, find_network, placing_for, settle, usual_requirements
-from outlast.operations.inputs import FoundInput, find_inputs, lies_in
+from outlast.operations.inputs import FoundInput, find_inputs, lies_in, read_inputs
 from outlast.operations.interpreter import find_python
 from outlast.operations.notices import find_notices
 from outlast.operations.outputs import FoundOutputs, clashes, find_outputs, path_of, places_for
 from outlast.operations.patterns import find_patterns
 from outlast.operations.problems import Problems, guess, guess_path
+from outlast.operations.repositories import hub_finder
 from outlast.operations.said import Said, Sayings
 from outlast.operations.surroundings import find_env, find_params, find_secrets
 from outlast.operations.target import Target, absolute, find_target
@@ -117,10 +118,14 @@ class _Resolving:
             self._places, self._times, self._until, self._counts, self._resources, self._platforms,
             self._store, self._sandbox, self._network, self._patterns,
         )  # fmt: skip
-        found = find_inputs(
-            self.request.data, self.request.cwd, self.target.toml, self.target.folder, self.problems,
-            placing_for(self.contract), load_repositories(self.settings.home),
-        )  # fmt: skip
+        if self.request.inputs is not None:
+            found = read_inputs(self.request.inputs, self.problems)
+        else:
+            found = find_inputs(
+                self.request.data, self.request.cwd, self.target.toml, self.target.folder, self.problems,
+                placing_for(self.contract), load_repositories(self.settings.home),
+                hub_finder(self.settings, self.request.visitor),
+            )  # fmt: skip
         self.outputs = find_outputs(self.said, self.target, self.contract, self.problems)
         for step in steps:
             with self.problems.collecting():

@@ -26,6 +26,7 @@ from outlast.operations.faults import spoken
 from outlast.operations.listing import list_runs as list_runs  # noqa: PLC0414 - one of the verbs on runs
 from outlast.operations.locate import Located, find_row, locate, open_index
 from outlast.operations.room import full_disk_notice
+from outlast.operations.served import served
 from outlast.settings import Settings
 
 #: How often a watched run folder is read.
@@ -38,6 +39,7 @@ OUTAGE_S = 300.0
 _ASK_KEEPER_S = 2.0
 
 
+@served("runs")
 def show_run(settings: Settings, ref: str) -> RunView:
     """Everything about one run, read from its folder just now."""
     found = locate(settings, ref)
@@ -51,6 +53,7 @@ def show_run(settings: Settings, ref: str) -> RunView:
     return view
 
 
+@served("runs")
 def stop_run(settings: Settings, ref: str) -> RunView:
     """Ask a run to save and stop. Returns at once; a run that is over already stays as it is."""
     found = locate(settings, ref)
@@ -61,6 +64,7 @@ def stop_run(settings: Settings, ref: str) -> RunView:
     return _view(folder, settings)
 
 
+@served("runs")
 def resume_run(
     settings: Settings, ref: str, *, from_stint: int | None = None, checkpoint: str | None = None,
     limit: str | None = None,
@@ -98,6 +102,7 @@ def resume_run(
     return _view(folder, settings)
 
 
+@served("runs")
 def remove_run(settings: Settings, ref: str, *, force: bool = False) -> str:
     """Remove a run that is over: its folder, its work folders and its row. Blobs are left to `gc`.
 
@@ -106,7 +111,6 @@ def remove_run(settings: Settings, ref: str, *, force: bool = False) -> str:
     from outlast.platforms.registry import create
 
     found = locate(settings, ref)
-    home = Home(settings.home)
     view = _view(found.folder(), settings)
     if not view.state.is_final:
         if not force:
@@ -123,10 +127,11 @@ def remove_run(settings: Settings, ref: str, *, force: bool = False) -> str:
     for platform in used:
         with contextlib.suppress(OutlastError):  # a platform that was uninstalled keeps nothing that we could reach
             create(platform, settings).forget(found.run)
-    _remove_traces(home, found.run)
+    _remove_traces(settings, found.run)
     return found.run
 
 
+@served("runs")
 def wait_run(settings: Settings, ref: str, timeout_s: float | None = None) -> RunView:
     """Wait until a run is over. `UsageError` when that takes longer than `timeout_s`; the run goes on then."""
     started = time.monotonic()
@@ -141,6 +146,7 @@ def wait_run(settings: Settings, ref: str, timeout_s: float | None = None) -> Ru
     raise AssertionError("looks never end")
 
 
+@served("runs")
 def watch_run(settings: Settings, ref: str) -> Iterator[RunView]:
     """The run's view now and at every change, until it is over. Stints are listed, checkpoints are not."""
     before: RunView | None = None
@@ -172,7 +178,7 @@ def _looks(settings: Settings, found: Located) -> Iterator[RunView]:
         if now - checked >= 1.0 and not view.state.is_final:
             checked = now
             was_gone = ensure_keeper_of(home, folder)
-            trouble = full_disk_notice(home, found.url) or (_index_notice(home) if was_gone or trouble else "")
+            trouble = full_disk_notice(home, found.url) or (_index_notice(settings) if was_gone or trouble else "")
             if now - started >= _ASK_KEEPER_S:
                 said = _kept_view(settings, found.run)
         if said is not None and not view.state.is_final and said.stints == view.stints:
@@ -210,10 +216,10 @@ def _with_trouble(view: RunView, trouble: str) -> RunView:
     return dataclasses.replace(view, notice=trouble) if trouble and not view.state.is_final else view
 
 
-def _index_notice(home: Home) -> str:
+def _index_notice(settings: Settings) -> str:
     """Why no keeper can stay: an index that it cannot use. Empty when the index is fine."""
     try:
-        open_index(home).close()
+        open_index(settings).close()
     except OutlastError as error:
         return str(error)
     return ""
@@ -237,7 +243,7 @@ def _view(folder: RunFolder, settings: Settings) -> RunView:
 def _kept_view(settings: Settings, run: str) -> RunView | None:
     """What the keeper last wrote about a run; None when it knows nothing or the index cannot be read."""
     with contextlib.suppress(OutlastError):
-        return view_from_json(find_row(Home(settings.home), run).view)
+        return view_from_json(find_row(settings, run).view)
     return None
 
 
@@ -302,8 +308,9 @@ def _remove_folder(found: Located) -> None:
         store.delete(key)
 
 
-def _remove_traces(home: Home, run: str) -> None:
-    index = open_index(home)
+def _remove_traces(settings: Settings, run: str) -> None:
+    home = Home(settings.home)
+    index = open_index(settings)
     try:
         index.remove(run)
     finally:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from outlast.model.spec import CodePack, RunSpec
 from outlast.operations.faults import spoken
 from outlast.operations.room import require_room
 from outlast.operations.secrets import collect_secrets
+from outlast.operations.served import served
 from outlast.operations.servers import require_servers
 from outlast.platforms.base import Launch, Plan, Platform
 from outlast.settings import Settings
@@ -61,13 +62,14 @@ class Checked:
     pack: PackPlan
     code: CodePack
     archive: Path
+    brought: Mapping[str, str]  # secrets whose values came with the request
 
     def spec(self, run: str) -> RunSpec:
         return self.resolved.to_spec(run, now_text(), self.code)
 
     def secrets(self, file: SecretsFile) -> dict[str, str]:
         """Everything private that the run's stints need, by name."""
-        named = collect_secrets(self.resolved.secrets, os.environ, file)
+        named = collect_secrets(self.resolved.secrets, {**os.environ, **self.brought}, file)
         return {**named, **self.resolved.secret_values, **self.reached.secrets}
 
     def send_code(self, progress: Progress | None) -> None:
@@ -79,17 +81,19 @@ class Checked:
             Blobs(self.reached.store).put_file(str(self.archive))
 
 
+@served("submitting")
 def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
     """Check a request completely and say what it would start. Starts and keeps nothing."""
     home = Home(settings.home)
     with checking(request, settings, home, None) as checked:
         spec = checked.spec(new_run_id())
-        collect_secrets(spec.secrets, os.environ, SecretsFile(home))
+        checked.secrets(SecretsFile(home))
         plan = checked.platform.plan(Launch(spec, _preview_order(spec)))
     notices = (*checked.resolved.notices, *checked.reached.notices, *checked.pack.notices, *plan.notices)
     return RunPlan(spec, checked.pack, plan, tuple(dict.fromkeys(notices)))
 
 
+@served("submitting")
 def submit_run(
     request: RunRequest, settings: Settings, progress: Progress | None = None, *, wanted: str | None = None
 ) -> RunSpec:
@@ -165,7 +169,7 @@ def checking(request: RunRequest, settings: Settings, home: Home, progress: Prog
         request = with_results(request, settings, lambda words: _tell(progress, words))
     resolved = resolve(request, settings)
     if request.name is not None:
-        _refuse_second_of_name(home, request.name, resolved.user)
+        refuse_second_of_name(settings, request.name, resolved.user)
     _tell(progress, f"packing {resolved.folder}")
     pack = plan_pack(
         resolved.folder, resolved.include, resolved.exclude, resolved.leave_out, resolved.allow_secret_files
@@ -179,7 +183,7 @@ def checking(request: RunRequest, settings: Settings, home: Home, progress: Prog
         temporary = tempfile.TemporaryDirectory(dir=home.cache, prefix="pack-")
     with temporary as folder:
         archive = Path(folder) / "code.tar"
-        checked = Checked(resolved, reached, platform, pack, write_pack(pack, archive), archive)
+        checked = Checked(resolved, reached, platform, pack, write_pack(pack, archive), archive, request.secret_values)
         spec = checked.spec("check")
         platform.check(spec)
         if spec.maps:
@@ -200,11 +204,11 @@ def _refuse_missing(resolved: Resolved, pack: PackPlan) -> None:
             )
 
 
-def _refuse_second_of_name(home: Home, name: str, user: str) -> None:
+def refuse_second_of_name(settings: Settings, name: str, user: str) -> None:
     """Only a name the user chose must be free, among their own: then `outlast stop NAME` can mean one run."""
     from outlast.operations.locate import open_index
 
-    index = open_index(home)
+    index = open_index(settings)
     try:
         taken = [row for row in index.find(name) if row.name == name and row.open and row.user == user]
     finally:

@@ -25,6 +25,7 @@ from outlast.model.sweep import SweepRecord
 from outlast.operations.faults import spoken
 from outlast.operations.grid import Grid, choose_members, member_names, read_grid
 from outlast.operations.problems import closest
+from outlast.operations.served import served
 from outlast.operations.submit import Checked, Progress, checking, write_spec
 from outlast.settings import Settings
 
@@ -85,6 +86,7 @@ def _metric_of(asked: SweepRequest) -> tuple[str, int]:
     return "", 0
 
 
+@served("sweeps")
 def start_sweep(settings: Settings, asked: SweepRequest, progress: Progress | None = None) -> SweepRecord:
     """Start every member and return the record; the sweep goes on without us.
 
@@ -209,6 +211,7 @@ class FoundSweep(NamedTuple):
     views: list[RunView]
 
 
+@served("sweeps")
 def find_sweep(settings: Settings, name: str) -> FoundSweep:
     """The sweep of that name; `NotFoundError` with the nearest one."""
     from outlast.operations.listing import find_runs, list_runs
@@ -229,6 +232,7 @@ def find_sweep(settings: Settings, name: str) -> FoundSweep:
     return FoundSweep(record, store, [views[run] for run in record.runs if run in views])
 
 
+@served("sweeps")
 def stop_sweep(settings: Settings, name: str) -> list[str]:
     """Ask every open member to save and stop, those first that have not begun; returns their ids."""
     from outlast.operations.runs import stop_run
@@ -240,6 +244,7 @@ def stop_sweep(settings: Settings, name: str) -> list[str]:
     return chosen
 
 
+@served("sweeps")
 def resume_sweep(settings: Settings, name: str) -> list[str]:
     """Go on with every member that failed or was stopped, except those that were stopped early; returns their ids."""
     from outlast.operations.runs import resume_run
@@ -251,6 +256,7 @@ def resume_sweep(settings: Settings, name: str) -> list[str]:
     return resumed
 
 
+@served("sweeps")
 def remove_sweep(settings: Settings, name: str, *, force: bool = False) -> list[str]:
     """Remove all members that are over, and the record; with `force` open members are stopped first."""
     from outlast.operations.runs import remove_run

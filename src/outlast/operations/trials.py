@@ -218,7 +218,10 @@ def _throw_away(settings: Settings) -> Iterator[Settings]:
         for name, value in (("backoff_s", "0"), ("no_progress_limit", "100")):
             write_setting(home.path, name, value)
         trial = dataclasses.replace(
-            Settings.load(os.environ, home=home.path), store=(home.path / "store").as_uri(), user=settings.user
+            Settings.load(os.environ, home=home.path),
+            store=(home.path / "store").as_uri(),
+            user=settings.user,
+            server="",
         )
         _share_cache(settings.home, home.path)
         _share_profiles(settings.home, home.path)

@@ -11,11 +11,12 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from outlast import __version__
-from outlast.server import apipage, signin
+from outlast.server import apipage, gateways, hub, signin
 from outlast.server.accounts import admin_routes, routes
 from outlast.server.api import LARGE_BODIES, ROUTERS
 from outlast.server.auth import COOKIE
 from outlast.server.errors import add_error_handlers
+from outlast.server.notices import routes as notices
 from outlast.server.security import Guard
 from outlast.server.state import ServerState
 from outlast.settings import Settings
@@ -32,8 +33,8 @@ class Refusal(BaseModel):
     hint: str
 
 
-def create_app(state: ServerState) -> FastAPI:
-    """The server of one home. Closes `state` when it stops."""
+def create_app(state: ServerState, *, console: bool = False) -> FastAPI:
+    """The server of one home; with `console` also its pages, once per process. Closes `state` when it stops."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -47,14 +48,23 @@ def create_app(state: ServerState) -> FastAPI:
         docs_url=None, redoc_url=None,
     )  # fmt: skip
     app.state.outlast = state
-    app.add_middleware(Guard, large=LARGE_BODIES)
+    app.add_middleware(Guard, large=LARGE_BODIES | gateways.LARGE_BODIES, formed=hub.LARGE_PATHS)
     add_error_handlers(app)
     refusals: dict[int | str, dict[str, Any]] = {"default": {"model": Refusal, "description": "what went wrong"}}
     # Runs first: routes are tried in this order, and their list is asked for most.
-    for router in (*ROUTERS, routes.router, admin_routes.router):
+    for router in (*ROUTERS, *hub.API_ROUTERS, routes.router, notices.router, admin_routes.router):
         app.include_router(router, prefix=PREFIX, responses=refusals)
     app.include_router(apipage.router, prefix=PREFIX)
     app.include_router(signin.router)
+    for router in hub.GIT_ROUTERS:
+        app.include_router(router)
+    gateways.mount(app, state)
+    if console:
+        from outlast.server.console import mount  # late: NiceGUI takes a second to load
+
+        mount(app, state)
+    else:
+        app.include_router(signin.front_router)
     _describe_access(app)
     return app
 

@@ -39,15 +39,20 @@ async def find_actor(request: Request) -> Actor:
         scheme, _, token = header.partition(" ")
         if scheme.lower() != "bearer":
             raise NotSignedIn("this way to sign in is not known here", hint=_SIGN_IN)
-        actor = await _known(state, "token", token.strip())
-        if actor is None:
-            raise NotSignedIn("this token is not valid, or no longer", hint=_SIGN_IN)
-        return actor
+        return await find_token(state, token.strip())
     if session is not None and (actor := await _known(state, "session", session)) is not None:
         if request.method not in _SAFE:
             check_csrf(request.headers.get(CSRF_HEADER), session)
         return actor
-    return await _local(request, state)
+    return await find_local(request, state)
+
+
+async def find_token(state: ServerState, text: str) -> Actor:
+    """The one whom a personal token lets in; `NotSignedIn` for any other text."""
+    actor = await _known(state, "token", text)
+    if actor is None:
+        raise NotSignedIn("this token is not valid, or no longer", hint=_SIGN_IN)
+    return actor
 
 
 #: The dependency of a route: `def route(actor: Current) -> …`
@@ -110,7 +115,7 @@ async def _known(state: ServerState, kind: str, text: str) -> Actor | None:
     return actor
 
 
-async def _local(request: Request, state: ServerState) -> Actor:
+async def find_local(request: Request, state: ServerState) -> Actor:
     """As long as there is no account, whoever sits at this machine is its admin."""
     if not _is_at_this_machine(request):
         raise NotSignedIn("who are you?", hint=_SIGN_IN)
@@ -142,5 +147,5 @@ def is_own_site(request: Request) -> bool:
 
 __all__ = [
     "COOKIE", "CSRF_HEADER", "Actor", "Admin", "Current", "Member", "Role", "address_of", "check_csrf", "csrf_of",
-    "find_actor", "is_loopback", "is_own_site", "require", "set_session",
+    "find_actor", "find_local", "find_token", "is_loopback", "is_own_site", "require", "set_session",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -52,5 +53,11 @@ def _point(point: MetricPoint) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _bytes(stint: int, data: bytes, before: Callable[[], bytes]) -> dict[str, Any]:
+    return {"stint": stint, "base64": base64.b64encode(data).decode()}
+
+
 LOG = Kind("log", layout.log_key, _log)
+#: The same byte for byte, for those who write it to a terminal.
+LOG_BYTES = Kind("output", layout.log_key, _bytes)
 METRICS = Kind("metrics", layout.metrics_key, _metrics)

@@ -6,7 +6,8 @@ behind a link would be a way to other people's files, and the store of the runs 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from outlast.errors import UsageError
@@ -15,6 +16,7 @@ from outlast.inside.move.address import BUCKETS, Address, parse
 from outlast.inside.move.names import is_below
 from outlast.inside.staging import source_path
 from outlast.model.request import RunRequest
+from outlast.model.visitor import Visitor
 from outlast.operations.resolve import Resolved, resolve
 from outlast.server.refusals import NotAllowed
 from outlast.settings import Settings
@@ -29,13 +31,18 @@ def check_request(request: RunRequest, settings: Settings, own: Path, run_stores
     bare = next((each for each in request.env if "=" not in each), None)
     if bare is not None:
         raise NotAllowed(f"env {bare}: the server's own variables are not handed out", hint=f"write {bare}=VALUE")
+    if request.visitor is None:  # never the whole hub: a door that does not say who asks gets what its user owns
+        request = dataclasses.replace(request, visitor=Visitor(settings.user))
     resolved = resolve(request, settings)
-    _check_switches(resolved, settings)
+    _check_switches(resolved, settings, request.secret_values)
     _require_own(resolved.folder / resolved.script, own, "target")
+    _require_own(resolved.folder, own, "code")  # of a job file it may be a folder far above
     if resolved.log_folder is not None:
         _require_own(Path(resolved.log_folder), own, "ma_log")
     stores = tuple(run_stores)
     for given in resolved.inputs:
+        if given.asset:
+            continue  # found in the hub for this very user, and pinned
         if given.source.startswith("file:"):
             _require_own(Path(source_path(given.source)), own, f"data {given.name}")
         else:
@@ -44,9 +51,10 @@ def check_request(request: RunRequest, settings: Settings, own: Path, run_stores
         check_address(output.target, stores, deep=True)
 
 
-def _check_switches(resolved: Resolved, settings: Settings) -> None:
-    if resolved.secrets:
-        raise NotAllowed(f"secrets {resolved.secrets[0]}: those of the server are for admins", hint="pass it in env")
+def _check_switches(resolved: Resolved, settings: Settings, brought: Container[str]) -> None:
+    foreign = [name for name in resolved.secrets if name not in brought]
+    if foreign:
+        raise NotAllowed(f"secrets {foreign[0]}: those of the server are for admins", hint="pass it in env")
     if resolved.store != settings.store:
         raise NotAllowed(f"store {resolved.store}: runs of this server are kept in one place", hint="leave it out")
     if resolved.sandbox not in (settings.sandbox, "on"):

@@ -54,7 +54,9 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Open what the routes share, and close it when the server stops."""
     state: ServerState = app.state.outlast
     home = Home(state.settings.home)
-    holding = Holding(state.settings, home, ReadyRuns(home), Watches(state.settings), Uploads(home.path / "uploads"))
+    holding = Holding(
+        state.settings, home, ReadyRuns(state.settings), Watches(state.settings), Uploads(home.path / "uploads")
+    )
     app.state.holding = holding
     try:
         yield

@@ -9,21 +9,41 @@ from html import escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+#: Says in which language pages are shown; the console sets both.
+LANGUAGE_COOKIE = "outlast_language"
+#: Says whether they are light or dark; without it the system decides.
+LOOK_COOKIE = "outlast_look"
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#3355dd"/>'
+    '<path d="M7 21h6v-5h6v-5h6" fill="none" stroke="#fff" stroke-width="3.2" stroke-linecap="round" '
+    'stroke-linejoin="round"/></svg>'
+)
 _STYLE = """
-:root { color-scheme: light dark; --line: #8886; --quiet: light-dark(#555, #aaa); --strong: light-dark(#0b57d0, #8ab4f8) }
+:root { color-scheme: light dark; --line: light-dark(#e2e5ea, #30353d); --quiet: light-dark(#59616d, #a3abb7);
+  --strong: light-dark(#3355dd, #8ea6ff); --page: light-dark(#f7f8fa, #14161a); --panel: light-dark(#fff, #20242a);
+  --text: light-dark(#1b1f26, #e7e9ed) }
+:root.light { color-scheme: light } :root.dark { color-scheme: dark }
 * { box-sizing: border-box }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 2rem 1rem; max-width: 26rem }
-body.wide { max-width: 60rem }
-h1 { font-size: 1.4rem; margin: 0 0 1rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem } h3 { font-size: 1rem }
-label { display: block; margin: 1rem 0 .25rem }
-input, button { font: inherit; width: 100%; padding: .6rem .7rem; border: 1px solid var(--line); border-radius: .4rem }
-button { margin-top: 1.5rem; background: #0b57d0; color: #fff; border-color: transparent; cursor: pointer }
-:focus-visible { outline: 3px solid var(--strong); outline-offset: 2px }
-.error { color: light-dark(#b3261e, #f2b8b5) } .quiet { color: var(--quiet) } a { color: var(--strong) }
-code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere }
-table { border-collapse: collapse; width: 100% } td, th { text-align: left; vertical-align: top; padding: .3rem .5rem .3rem 0 }
-tr { border-bottom: 1px solid var(--line) }
-"""  # noqa: E501 - lines of a style sheet
+body { font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans CJK SC", "PingFang SC",
+  "Microsoft YaHei", sans-serif; margin: 0; padding: 10vh 1rem 2rem; color: var(--text); background: var(--page) }
+main { max-width: 23rem; margin: 0 auto; padding: 1.75rem; border: 1px solid var(--line); border-radius: 10px;
+  background: var(--panel) }
+.wide { padding-top: 2rem } .wide main { max-width: 62rem }
+.brand { font-weight: 650; display: flex; align-items: center; gap: .5rem; margin: 0 0 1.25rem }
+.brand svg { width: 22px; height: 22px; display: block }
+h1 { font-size: 20px; font-weight: 600; margin: 0 0 .75rem } h2 { font-size: 15px; margin: 2rem 0 .5rem }
+h3 { font-size: 14px } p { margin: .5rem 0 }
+label { display: block; margin: 1rem 0 .25rem; font-weight: 500 }
+input, button { font: inherit; width: 100%; padding: .5rem .7rem; border: 1px solid var(--line); border-radius: 6px;
+  background: var(--panel); color: inherit }
+button { margin-top: 1.5rem; background: #3355dd; color: #fff; border-color: transparent; font-weight: 500;
+  cursor: pointer }
+:focus-visible { outline: 2px solid var(--strong); outline-offset: 2px }
+.error { color: light-dark(#c0282d, #ff8f8a) } .quiet { color: var(--quiet) } a { color: var(--strong) }
+code { font: 12.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere }
+table { border-collapse: collapse; width: 100% } tr { border-bottom: 1px solid var(--line) }
+td, th { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0 }
+"""
 _DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 #: Only this very style and forms to ourselves: nothing that got into a page could run or leave.
 _POLICY = (
@@ -51,7 +71,10 @@ _CHINESE = {
 
 
 def wants_chinese(request: Request) -> bool:
-    """Whether the browser's first language is Chinese."""
+    """Whether the reader chose Chinese, or else the browser's first language is Chinese."""
+    chosen = request.cookies.get(LANGUAGE_COOKIE)
+    if chosen in ("en", "zh"):
+        return chosen == "zh"
     return request.headers.get("accept-language", "").strip().lower().startswith("zh")
 
 
@@ -63,10 +86,15 @@ def say(request: Request, text: str) -> str:
 def page(request: Request, title: str, body: str, *, status: int = 200, wide: bool = False) -> HTMLResponse:
     """A whole page around `body`, which is HTML already."""
     language = "zh-CN" if wants_chinese(request) else "en"
+    look = request.cookies.get(LOOK_COOKIE)
+    chosen = f' class="{look}"' if look in ("light", "dark") else ""
     text = (
-        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="{language}"{chosen}><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{say(request, title)} · Outlast'
         f"</title><style>{_STYLE}</style></head><body{' class=wide' if wide else ''}><main>"
-        f"<h1>{say(request, title)}</h1>{body}</main></body></html>"
+        f'<p class="brand"><span aria-hidden="true">{ICON}</span>Outlast</p><h1>{say(request, title)}</h1>{body}</main>'
+        "</body></html>"
     )
-    return HTMLResponse(text, status, {"Content-Security-Policy": _POLICY})
+    # Without a referrer of its own, a browser calls the origin of a form "null", which no site may be.
+    headers = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "same-origin"}
+    return HTMLResponse(text, status, headers)

@@ -1,32 +1,33 @@
 """Pages of runs as ready bytes.
 
 The index keeps each run's short view as JSON text, so a page is made by joining texts, and stays valid until the
-index changes: SQLite tells that in microseconds. Views of open runs are as old as the keeper's last look at them,
-about a second.
+index changes: SQLite tells that in microseconds, PostgreSQL in one question. Views of open runs are as old as the
+keeper's last look at them, about a second.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from outlast.errors import HomeError, NotFoundError, UsageError
+from outlast.errors import NotFoundError, UsageError
 from outlast.keeper.home import Home
 from outlast.keeper.inbox import absorb
-from outlast.keeper.index import Index, RunRow
+from outlast.keeper.index import RunRow
+from outlast.keeper.opening import index_of
 from outlast.keeper.view import view_from_json
 from outlast.keeper.wake import ensure_keeper, keeper_is_there
 from outlast.model.query import FIELDS, RunQuery, sort_key
 from outlast.operations.listing import choose_hits
 from outlast.server.paging import read_cursor, write_cursor
+from outlast.server.rows import ONE_OF, open_rows
+from outlast.settings import Settings
 
 if TYPE_CHECKING:
     from outlast.keeper.search import Hit
@@ -51,16 +52,20 @@ class Asked(NamedTuple):
 class ReadyRuns:
     """The runs of one home, read from its index. Safe to use from several threads."""
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._home = Home(settings.home)
         self._lock = threading.RLock()
-        self._index = Index(home.index)
-        self._reader = _open_reader(home)
+        self._open()
         self._pages: OrderedDict[Asked, bytes] = OrderedDict()
         self._orders: OrderedDict[tuple[frozenset[str] | None, RunQuery], list[Hit]] = OrderedDict()
-        self._version: tuple[int, int] = (-1, -1)
+        self._version: Hashable = None
         self._inbox_at = -1
         self._keeper_at = float("-inf")
+
+    def _open(self) -> None:
+        self._index = index_of(self._settings, self._home)
+        self._reader = open_rows(self._settings, self._index)
 
     def close(self) -> None:
         with self._lock:
@@ -69,7 +74,7 @@ class ReadyRuns:
 
     def known_page(self, asked: Asked) -> bytes | None:
         """A page that was made before and still holds; never waits for anything."""
-        if not self._lock.acquire(blocking=False):
+        if not self._reader.is_instant or not self._lock.acquire(blocking=False):
             return None
         try:
             return self._pages.get(asked) if self._is_current() else None
@@ -100,20 +105,32 @@ class ReadyRuns:
             raise UsageError(f"{len(chosen)} runs begin with {ref!r}: {ids}", hint="write more of the id")
         return chosen[0]
 
+    def row(self, run: str) -> RunRow | None:
+        """The run of that very id, whoever it belongs to."""
+        with self._lock:
+            self._bring_up_to_date()
+            return self._index.get(run)
+
+    def views(self, runs: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The last view of each of these runs that exists, whoever they belong to."""
+        with self._lock:
+            self._bring_up_to_date()
+            found = self._index.views(runs)
+        return {run: body for run, body in found.items() if "state" in body}
+
     def stores(self) -> frozenset[str]:
         """Every store that holds a run."""
         with self._lock:
-            return frozenset(store for (store,) in self._reader.execute("SELECT DISTINCT store FROM runs"))
+            return frozenset(store for (store,) in self._reader.fetch("SELECT DISTINCT store FROM runs"))
 
     # ---- keeping up with the index
 
     def _is_current(self) -> bool:
         return self._inbox_mtime() == self._inbox_at and self._now() == self._version
 
-    def _now(self) -> tuple[int, int]:
-        """Changes whenever another connection has written to the index, and when the file was replaced."""
-        (version,) = self._reader.execute("PRAGMA data_version").fetchone()
-        return int(version), int(self._index.was_replaced())
+    def _now(self) -> Hashable:
+        """Changes whenever somebody has written to the index, and when its file was replaced."""
+        return self._reader.version(), self._index.was_replaced()
 
     def _inbox_mtime(self) -> int:
         return self._home.inbox.stat().st_mtime_ns
@@ -122,7 +139,7 @@ class ReadyRuns:
         if self._index.was_replaced():
             self._reader.close()
             self._index.close()
-            self._index, self._reader = Index(self._home.index), _open_reader(self._home)
+            self._open()
         marked_at = self._inbox_mtime()
         if marked_at != self._inbox_at:
             absorb(self._home, self._index, take=False)
@@ -134,7 +151,7 @@ class ReadyRuns:
             self._version = now
         if time.monotonic() - self._keeper_at >= _KEEPER_S:
             self._keeper_at = time.monotonic()
-            if not keeper_is_there(self._home) and self._index.open_runs():
+            if not keeper_is_there(self._home) and self._index.kept_runs():
                 ensure_keeper(self._home)
 
     # ---- making a page
@@ -148,7 +165,7 @@ class ReadyRuns:
     def _newest(self, asked: Asked) -> tuple[list[bytes], str | None]:
         """By time, straight from the index on it: one page costs the same whether ten or a million runs exist."""
         sign, order = ("<", "DESC") if asked.query.descending else (">", "ASC")
-        fits, values = ["1"], list[str]()
+        fits, values = ["true"], list[Any]()
         if asked.query.states:
             fits.append(_one_of("state", asked.query.states, values))
         if asked.owners is not None:
@@ -156,11 +173,11 @@ class ReadyRuns:
         if asked.cursor:
             fits.append(f"(created_at, id) {sign} (?, ?)")
             values += read_cursor(asked.cursor, 2)
-        found = self._reader.execute(
+        found = self._reader.fetch(
             f"SELECT created_at, id, view_json FROM runs WHERE {' AND '.join(fits)} "
             f"ORDER BY created_at {order}, id {order} LIMIT ?",
             (*values, asked.rows + 1),
-        ).fetchall()
+        )
         page = found[: asked.rows]
         following = write_cursor(*page[-1][:2]) if len(found) > asked.rows else None
         return [_ready(text) for _, _, text in page if _AS_WRITTEN in text], following
@@ -206,29 +223,19 @@ class ReadyRuns:
     def _ids_of(self, owners: frozenset[str]) -> set[str]:
         values: list[str] = []
         query = f"SELECT id FROM runs WHERE {_one_of('user', sorted(owners), values)}"
-        return {run for (run,) in self._reader.execute(query, values)}
+        return {run for (run,) in self._reader.fetch(query, values)}
 
     def _texts(self, ids: Sequence[str]) -> list[bytes]:
         values: list[str] = []
         query = f"SELECT id, view_json FROM runs WHERE {_one_of('id', ids, values)}"
-        found = dict(self._reader.execute(query, values).fetchall())
+        found = dict(self._reader.fetch(query, values))
         return [_ready(found[run]) for run in ids if _AS_WRITTEN in found.get(run, "")]
 
 
-def _open_reader(home: Home) -> sqlite3.Connection:
-    """Its own connection: reading through `Index` would wait for every writer, and hold them up."""
-    try:
-        with contextlib.closing(Index(home.index)):
-            pass  # the tables are there from now on
-        return sqlite3.connect(f"{home.index.as_uri()}?mode=ro", uri=True, check_same_thread=False)
-    except sqlite3.Error as error:
-        raise HomeError(f"the index {home.index} cannot be read: {error}", hint="rebuild it: outlast reindex") from None
-
-
 def _one_of(column: str, wanted: Iterable[str], values: list[str]) -> str:
-    """The condition, its values added to `values`. As JSON: older SQLite takes 999 variables in one statement."""
+    """The condition, its values added to `values` as one."""
     values.append(json.dumps([str(value) for value in wanted]))
-    return f'"{column}" IN (SELECT value FROM json_each(?))'
+    return f'"{column}" IN {ONE_OF}'
 
 
 def _ready(text: str) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
 
 metadata = sa.MetaData()
 
@@ -57,7 +57,7 @@ keys = sa.Table(
     "access_keys",
     metadata,
     sa.Column("id", sa.String(16), primary_key=True),
-    sa.Column("kind", sa.String(8), nullable=False),  # token, session or link
+    sa.Column("kind", sa.String(8), nullable=False),  # token, access, session or link
     sa.Column("digest", sa.String(64), nullable=False, unique=True),
     sa.Column("user_id", sa.Integer, sa.ForeignKey("users.id", ondelete="CASCADE")),  # null: the first admin's link
     sa.Column("name", sa.String(64), nullable=False, server_default=""),
@@ -88,8 +88,90 @@ audit = sa.Table(
     sqlite_autoincrement=True,  # a number is never given twice, even if rows were taken out
 )
 
+#: Where somebody wants to be told of their runs. By name: without accounts there is one user, who has no row.
+notice_channels = sa.Table(
+    "notice_channels",
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("user_name", sa.String(128), nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("label", sa.String(64), nullable=False),
+    sa.Column("target", sa.Text, nullable=False),  # an address that may carry a token: shown to nobody
+    sa.Column("secret", sa.Text, nullable=False),  # the key of signatures; empty: unsigned
+    sa.Column("events", sa.String(64), nullable=False),
+    sa.Column("language", sa.String(8), nullable=False),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Index("notice_channels_by_user", "user_name"),
+)
+
+#: One row for each message that a channel was ever to get: the key is what keeps it from being sent twice.
+notice_deliveries = sa.Table(
+    "notice_deliveries",
+    metadata,
+    sa.Column("channel_id", sa.String(16), primary_key=True),
+    sa.Column("run_id", sa.String(80), primary_key=True),
+    sa.Column("event", sa.String(32), primary_key=True),  # with the stint: a resumed run may fail once more
+    sa.Column("state", sa.String(8), nullable=False),  # before, due, sending, sent, failed or unsure
+    sa.Column("facts", sa.Text, nullable=False),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("due_at", sa.Float, nullable=False),
+    sa.Column("claim", sa.String(32), nullable=False),
+    sa.Column("changed_at", sa.Float, nullable=False),
+    sa.Column("problem", sa.Text, nullable=False),
+    sa.Index("notice_deliveries_by_state", "state", "due_at"),
+)
+
+#: Work that one of several server processes does for all of them.
+leases = sa.Table(
+    "server_leases",
+    metadata,
+    sa.Column("name", sa.String(32), primary_key=True),
+    sa.Column("holder", sa.String(32), nullable=False),
+    sa.Column("expires", sa.Float, nullable=False),
+)
+
+#: Training jobs that came in at the ModelArts door: one row for each run that such a job, or version of one, became.
+modelarts_jobs = sa.Table(
+    "modelarts_jobs",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True),  # the version_id of the first generation
+    sa.Column("id", sa.String(36), nullable=False, unique=True),
+    sa.Column("generation", sa.String(2), nullable=False),  # v1 or v2
+    sa.Column("job", sa.Integer, nullable=False),  # the job_id of the first generation; its first version's number
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("name", sa.String(64), nullable=False),
+    sa.Column("owner", sa.String(64), nullable=False),
+    sa.Column("run_id", sa.String(80), nullable=False),
+    sa.Column("is_free", sa.Boolean, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),  # what was asked for; values of secrets are not in it
+    sa.Column("notices", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Index("modelarts_jobs_by_owner", "generation", "owner", "name"),
+    sqlite_autoincrement=True,  # clients remember numbers: that of a deleted job must not pass to another
+)
+
+#: Signatures of requests that changed something, until their time window is over: none is taken twice.
+modelarts_signatures = sa.Table(
+    "modelarts_signatures",
+    metadata,
+    sa.Column("signature", sa.String(64), primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+)
+
+
+def _keep_notices(connection: sa.Connection) -> None:
+    """1 → 2: channels, deliveries, and who sends them."""
+    metadata.create_all(connection, tables=[notice_channels, notice_deliveries, leases])
+
+
+def _open_modelarts_door(connection: sa.Connection) -> None:
+    """2 → 3: jobs of the ModelArts door, and the signatures that were used."""
+    metadata.create_all(connection, tables=[modelarts_jobs, modelarts_signatures])
+
+
 #: UPGRADES[n] makes version n + 1 into n + 2. All needed steps run in one transaction.
-UPGRADES: list[Callable[[sa.Connection], None]] = []
+UPGRADES: list[Callable[[sa.Connection], None]] = [_keep_notices, _open_modelarts_door]
 
 
 def bring_up_to_date(connection: sa.Connection) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -36,11 +38,15 @@ _TRANSPORT = ("Strict-Transport-Security", "max-age=31536000")
 class Guard:
     """Adds security headers, which a route may replace, and refuses bodies that are too large.
 
-    `large` maps the beginning of a path to its own limit; the longest one that fits counts.
+    `large` maps the beginning of a path to its own limit, the longest one that fits counts; `formed` does so for
+    whole paths of a form.
     """
 
-    def __init__(self, app: ASGIApp, large: Mapping[str, int]) -> None:
+    def __init__(
+        self, app: ASGIApp, large: Mapping[str, int], formed: Mapping[re.Pattern[str], int] | None = None
+    ) -> None:
         self._app = app
+        self._formed = dict(formed or {})
         self._large = sorted(large.items(), key=lambda item: -len(item[0]))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,7 +67,9 @@ class Guard:
             await own_up(Request(scope), error)(scope, receive, guarded)
 
     def _limit(self, path: str) -> int:
-        return next((limit for start, limit in self._large if path.startswith(start)), BODY_LIMIT_BYTES)
+        formed = (limit for form, limit in self._formed.items() if form.fullmatch(path))
+        begun = (limit for start, limit in self._large if path.startswith(start))
+        return next(itertools.chain(formed, begun), BODY_LIMIT_BYTES)
 
 
 def _guarded(scope: Scope, send: Send) -> Send:

@@ -71,6 +71,8 @@ def _tell_start(
     tell(f"serving {state.settings.home} on {address} (stop with Ctrl-C)")
     if not is_loopback(serving.host) and serving.certificate is None:
         tell("notice: without --cert passwords travel unencrypted; put a TLS proxy in front, or give --cert and --key")
+    if serving.processes > 1:
+        tell("notice: several processes serve the REST API alone; for the web console start a second server beside it")
     if not has_users:
         tell("no accounts yet: whoever can open this port on this machine is admin")
         link = f"{address}/welcome?code={state.accounts.make_link(None)}"
@@ -84,7 +86,7 @@ def _run(settings: Settings, serving: Serving, state: ServerState, listening: so
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     many = serving.processes > 1
     config = uvicorn.Config(
-        "outlast.server.serving:app_of_child" if many else create_app(state),
+        "outlast.server.serving:app_of_child" if many else create_app(state, console=True),
         factory=many, workers=serving.processes, log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=_GRACE_S, timeout_worker_healthcheck=30, backlog=_BACKLOG,
         ssl_certfile=serving.certificate, ssl_keyfile=serving.key,

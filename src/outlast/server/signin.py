@@ -18,12 +18,14 @@ from outlast.server.refusals import NotAllowed, NotSignedIn
 from outlast.server.state import state_of
 
 router = APIRouter(include_in_schema=False)
+#: What stands at `/` where there is no console.
+front_router = APIRouter(include_in_schema=False)
 
 #: Ties a form to the browser that got it: nobody can be signed in to another person's account unawares.
 _FORM_COOKIE = "outlast_form"
 
 
-@router.get("/")
+@front_router.get("/")
 async def front(request: Request) -> Response:
     try:
         actor = await find_actor(request)

@@ -30,6 +30,7 @@ class ServerState:
     @classmethod
     def open(cls, settings: Settings) -> ServerState:
         """Open the home and its database; `HomeError` or `PlatformError` when one of them cannot be used."""
+        settings = dataclasses.replace(settings, server="", token="")  # its own home, whatever the environment says
         Home(settings.home)
         database = Database(settings.database)
         return cls(settings, Client(settings=settings), database, Accounts(database))

@@ -10,14 +10,16 @@ from pathlib import Path
 from outlast.errors import NotFoundError, UsageError
 from outlast.keeper.inbox import drop_marker
 from outlast.model.request import RunRequest
+from outlast.model.spec import Input
 from outlast.operations.locate import locate
 from outlast.operations.submit import submit_run
 from outlast.operations.target import find_target
 from outlast.server.accounts import quotas, usage
 from outlast.server.accounts.people import Actor, Role
-from outlast.server.api.bodies import RunBody
+from outlast.server.api.bodies import InputBody, RunBody
 from outlast.server.fences import check_request, require_inside
 from outlast.server.holding import Holding
+from outlast.server.hub.visits import visitor_of
 from outlast.server.refusals import NotAllowed
 from outlast.server.state import ServerState
 from outlast.server.submits import Submits
@@ -39,18 +41,19 @@ def long_names() -> Iterator[None]:
 
 def request_of(holding: Holding, actor: Actor, body: RunBody) -> RunRequest:
     """The request that a body means for this user, checked against what they may use."""
-    words = body.model_dump(exclude={"code"})
+    words = body.model_dump(include=set(RunBody.model_fields) - {"code", "folder", "inputs"})
     folder = Path.cwd()
     if body.code is not None:
-        folder = holding.uploads.content(actor.name, body.code)
-        folder = folder if folder.is_dir() else folder.parent
+        folder = holding.uploads.folder(actor.name, body.code, body.folder)
         require_inside(body.target, folder)
         words["target"] = str(folder / body.target)
     if body.of is not None:
         words["of"] = holding.runs.find(actor, body.of).id
     words["data"] = [_source(holding, actor, text) for text in body.data]
+    if body.inputs is not None:
+        words["inputs"] = [_input(holding, actor, each) for each in body.inputs]
     lists = {name: tuple(value) for name, value in words.items() if isinstance(value, list)}
-    request = RunRequest(**(words | lists), cwd=folder)
+    request = RunRequest(**(words | lists), cwd=folder, visitor=visitor_of(actor))
     if actor.role is not Role.ADMIN:
         _check(holding, actor, body, request)
     return request
@@ -64,17 +67,41 @@ def _source(holding: Holding, actor: Actor, text: str) -> str:
     return f"{name}{equals}{holding.uploads.content(actor.name, source.removeprefix(UPLOAD))}"
 
 
+def _input(holding: Holding, actor: Actor, given: InputBody) -> Input:
+    """An input that the caller has found, with its bytes where they were uploaded to."""
+    source = _source(holding, actor, given.source)
+    if source != given.source:
+        source = Path(source).as_uri()
+    return Input(name=given.name, source=source, path=given.path, writable=given.writable)
+
+
 def _check(holding: Holding, actor: Actor, body: RunBody, request: RunRequest) -> None:
     if body.code is None:
         raise NotAllowed("code is missing; paths of the server's machine are for admins", hint="upload the code first")
     # Before anything is looked up: an error must not tell whether a path of this machine exists.
     toml = find_target(request.target, request.cwd).toml
-    for text in (*body.data, *(each.source for each in (toml.data if toml else ()))):
+    listed = [each.source for each in (toml.data if toml and body.inputs is None else ())]
+    for text in (*body.data, *(f"={each.source}" for each in body.inputs or ()), *listed):
         source = text.partition("=")[2] or text
         if source.startswith(("/", "~", "file:")) or ".." in source.split("/"):
             raise NotAllowed(f"data {source} is on the server's machine", hint="upload it first: POST /api/v1/uploads")
     stores = {holding.settings.store, *holding.runs.stores()}
     check_request(request, holding.settings_of(actor), holding.uploads.folder_of(actor.name), stores)
+
+
+def start_request(
+    state: ServerState, holding: Holding, actor: Actor, request: RunRequest, wanted: str | None = None
+) -> str:
+    """Start a run of `actor` within the quotas of their groups and return its id, which is `wanted` if that is free.
+
+    The caller has checked what the request names.
+    """
+    settings = holding.settings_of(actor)
+    groups = state.accounts.groups.of(actor.id) if actor.id else []
+    quotas.check(usage.measure(settings, groups), quotas.Use(1, (request.gpus or 0) + (request.npus or 0)))
+    run = submit_run(request, settings, wanted=wanted).id
+    state.accounts.audit.add(actor.name, "run.submit", run)
+    return run
 
 
 def submit(state: ServerState, holding: Holding, actor: Actor, body: RunBody, key: str | None) -> str:
@@ -83,13 +110,7 @@ def submit(state: ServerState, holding: Holding, actor: Actor, body: RunBody, ke
 
     @long_names()
     def start(wanted: str | None) -> str:
-        request = request_of(holding, actor, body)
-        groups = state.accounts.groups.of(actor.id) if actor.id else []
-        need = quotas.Use(1, (body.gpus or 0) + (body.npus or 0))
-        quotas.check(usage.measure(settings, groups), need)
-        run = submit_run(request, settings, wanted=wanted).id
-        state.accounts.audit.add(actor.name, "run.submit", run)
-        return run
+        return start_request(state, holding, actor, request_of(holding, actor, body), wanted)
 
     def exists(run: str) -> bool:
         try:

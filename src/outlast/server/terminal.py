@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from outlast.keeper.home import Home
 from outlast.server.accounts.book import Accounts
@@ -21,6 +21,7 @@ class Desk:
 
     accounts: Accounts
     settings: Settings
+    database: Database
 
     def note(self, action: str, target: str, **detail: Any) -> None:
         """Write down what was done, and let the queues' shares follow."""
@@ -35,9 +36,15 @@ class Desk:
 
 @contextlib.contextmanager
 def open_desk(settings: Settings) -> Iterator[Desk]:
+    """The accounts of this home, or of the server that the settings name."""
+    if settings.server:
+        from outlast.server.distant import DistantDesk
+
+        yield cast(Desk, DistantDesk(settings))  # the same verbs, asked over HTTP
+        return
     Home(settings.home)
     database = Database(settings.database)
     try:
-        yield Desk(Accounts(database), settings)
+        yield Desk(Accounts(database), settings, database)
     finally:
         database.close()

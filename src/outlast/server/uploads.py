@@ -167,6 +167,18 @@ class Uploads:
         content = self._folder(user, sha256) / "content"
         return content / upload.name if upload.kind == "file" else content
 
+    def folder(self, user: str, sha256: str, name: str | None = None) -> Path:
+        """The folder of a verified upload; with `name` under that name, as runs are called after their folder."""
+        content = self.content(user, sha256)
+        content = content if content.is_dir() else content.parent
+        if name is None or name in (".", ".."):
+            return content
+        link = content.parent / "named" / name
+        link.parent.mkdir(mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(content)
+        return link
+
     def remove(self, user: str, sha256: str) -> None:
         """Remove an upload, whole or half."""
         self.find(user, sha256)

@@ -208,8 +208,9 @@ def _continued_from(store: Store, run: str, keys: list[str]) -> set[str]:
 
 
 def _references(store: Store, keys: dict[str, list[str]], without: set[str]) -> tuple[set[str], list[str]]:
-    """Every digest that a spec, a checkpoint or the outputs of any run name, and which documents cannot be read."""
-    referenced: set[str] = set()
+    """Every digest that a run or a repository of the hub names, and which documents cannot be read."""
+    # A repository of the hub has an object as long as there is the key lfs/<repository>/<digest>-<size>.
+    referenced = {entry.key.rsplit("/", 1)[1].partition("-")[0] for entry in store.list("lfs/")}
     notices: list[str] = []
     for key in itertools.chain.from_iterable(keys.values()):
         is_manifest = "/checkpoints/" in key and layout.checkpoint_of_key(key) is not None

@@ -26,12 +26,16 @@ _BY_NUMBER = re.compile(r"/\.reserved/\.inodes/([0-9]{1,18})(/.*)?")
 
 
 class Catalog:
-    """Shared by all users of a folder. While `at` is held, names and notes fit together."""
+    """Shared by all users of a folder. While `at` is held, names and notes fit together.
 
-    def __init__(self, root: str | Path, notes: Notes) -> None:
+    With a `keeper`, what nobody has told permissions of is that one's alone, whatever this machine says of the file.
+    """
+
+    def __init__(self, root: str | Path, notes: Notes, keeper: str = "") -> None:
         self.ground = Ground(root)
         self.notes = notes
         self.lock = threading.RLock()
+        self._keeper = keeper
 
     @contextlib.contextmanager
     def at(self, path: str) -> Iterator[str]:
@@ -40,10 +44,11 @@ class Catalog:
             match = _BY_NUMBER.fullmatch(path)
             yield path if match is None else self._numbered(int(match[1]), path).rstrip("/") + (match[2] or "") or "/"
 
-    def look(self, path: str) -> Status | None:
+    def look(self, path: str, *, count: bool = True) -> Status | None:
+        """What is at a path; without `count`, what a folder holds is not counted, which takes time in a large one."""
         with self.at(path) as place:
             found = self.ground.stat(place)
-            return None if found is None else self._status(place, found, self.notes.of(place, found.st_ino))
+            return None if found is None else self._status(place, found, self.notes.of(place, found.st_ino), count)
 
     def kind(self, path: str) -> str | None:
         """What sort of thing is at a path: all that most rules ask, and quicker than `look` in a large folder."""
@@ -124,23 +129,27 @@ class Catalog:
             raise Refusal("FileNotFoundException", f"File for given inode path does not exist: {path}")
         return place
 
-    def _status(self, path: str, found: os.stat_result, note: Note) -> Status:
+    def _status(self, path: str, found: os.stat_result, note: Note, count: bool = True) -> Status:
         kind = _kind_of(found.st_mode)
         is_file, is_folder = kind == FILE, kind == FOLDER
         return Status(
             kind,
             found.st_size if is_file else 0,
-            note.owner or _user_name(found.st_uid),
-            note.group or _group_name(found.st_gid),
-            found.st_mode & 0o777 if note.permission is None else note.permission,
+            note.owner or self._keeper or _user_name(found.st_uid),
+            note.group or self._keeper or _group_name(found.st_gid),
+            self._told_by(found.st_mode) if note.permission is None else note.permission,
             0 if is_folder else found.st_atime_ns // 1_000_000,
             found.st_mtime_ns // 1_000_000,
             (note.block_bytes or BLOCK_BYTES) if is_file else 0,
             (note.replication or REPLICATION) if is_file else 0,
             note.id,
-            sum(1 for _ in self.ground.entries(path)) if is_folder else 0,
+            sum(1 for _ in self.ground.entries(path)) if is_folder and count else 0,
             link="" if is_file or is_folder else self.ground.link_target(path),
         )
+
+    def _told_by(self, mode: int) -> int:
+        """The permission of what has no note."""
+        return mode & (0o700 if self._keeper else 0o777)
 
 
 def _kind_of(mode: int) -> str:

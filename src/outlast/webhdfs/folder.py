@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import fcntl
 import os
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,8 +23,10 @@ PIECE_BYTES = 1 << 20
 class FolderFileSystem(FileSystem):
     """The folder as one user sees it; `as_user` gives the view of another one. The folder must exist."""
 
-    def __init__(self, root: str | Path, notes: Notes | None = None, user: str = "dr.who") -> None:
-        self._catalog = Catalog(root, notes or Notes())
+    def __init__(
+        self, root: str | Path, notes: Notes | None = None, user: str = "dr.who", keeper: str = ""
+    ) -> None:  # fmt: skip
+        self._catalog = Catalog(root, notes or Notes(), keeper)
         self._user = user
         self._growing: set[int] = set()  # numbers of files to which somebody is adding
         self.lock = self._catalog.lock
@@ -40,6 +43,15 @@ class FolderFileSystem(FileSystem):
 
     def look(self, path: str) -> Status | None:
         return self._catalog.look(path)
+
+    def glance(self, path: str) -> Status | None:
+        """As `look`, without counting what a folder holds."""
+        return self._catalog.look(path, count=False)
+
+    def place_of(self, path: str) -> str:
+        """The path that one by number (`/.reserved/.inodes/16386`) means now; every other means itself."""
+        with self._catalog.at(path) as place:
+            return place
 
     def kind(self, path: str) -> str | None:
         return self._catalog.kind(path)
@@ -224,6 +236,11 @@ class FolderFileSystem(FileSystem):
                 raise Refusal("FileAlreadyExistsException", reason)
             self._check_free(status, path, purpose)
             file = FileIO(self._catalog.ground.open(place, os.O_WRONLY), "wb")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # another process may be serving the same folder
+            except BlockingIOError:
+                file.close()
+                raise _being_written(path, purpose) from None
             self._growing.add(status.file_id)
         try:
             with file:
@@ -238,8 +255,7 @@ class FolderFileSystem(FileSystem):
 
     def _check_free(self, status: Status, path: str, purpose: str) -> None:
         if status.file_id in self._growing:
-            reason = f"Failed to {purpose} {path} because this file is already being written to."
-            raise Refusal("AlreadyBeingCreatedException", reason)
+            raise _being_written(path, purpose)
 
 
 class _OpenFile(Opened):
@@ -258,6 +274,11 @@ class _OpenFile(Opened):
 
     def close(self) -> None:
         self._file.close()
+
+
+def _being_written(path: str, purpose: str) -> Refusal:
+    reason = f"Failed to {purpose} {path} because this file is already being written to."
+    return Refusal("AlreadyBeingCreatedException", reason)
 
 
 def _write_all(file: FileIO, piece: bytes) -> None:

@@ -59,7 +59,7 @@ class Notes:
                 raise
             file.replace(file.with_name(file.name + ".damaged"))
             self._base = _open(file)
-        self._last_id: int = self._base.execute("SELECT max(id) FROM notes").fetchone()[0] or 0
+        self._last_id = 0
 
     def close(self) -> None:
         with self._lock:
@@ -68,35 +68,38 @@ class Notes:
     def of(self, path: str, inode: int) -> Note:
         """The note of what is at a path now; made when there is none of that inode."""
         folder, name = posixpath.split(path)
-        with self._lock:
-            row = self._base.execute(f"SELECT {_COLUMNS} FROM notes WHERE folder=? AND name=?", (folder, name))
-            note = _note(row.fetchone())
-            if note is None or note.inode != inode:
-                note = Note(inode, self._next_id())
-                self._write([(folder, name, *note)])
-            return note
+        return self._found(folder, {name: inode}, " AND name=?", (folder, name))[name]
 
     def of_all(self, folder: str, inodes: Mapping[str, int]) -> dict[str, Note]:
         """The same for the entries of a folder, in one go."""
-        with self._lock:
-            rows = self._base.execute(f"SELECT name, {_COLUMNS} FROM notes WHERE folder=?", (folder,))
+        return self._found(folder, inodes, "", (folder,))
+
+    def _found(self, folder: str, inodes: Mapping[str, int], only: str, values: tuple[str, ...]) -> dict[str, Note]:
+        def fitting() -> dict[str, Note]:
+            rows = self._base.execute(f"SELECT name, {_COLUMNS} FROM notes WHERE folder=?{only}", values)
             known = {name: Note(*rest) for name, *rest in rows}
-            found = {
-                name: known[name] if name in known and known[name].inode == inode else Note(inode, self._next_id())
-                for name, inode in inodes.items()
-            }
-            self._write([(folder, name, *note) for name, note in found.items() if known.get(name) is not note])
+            return {name: note for name, note in known.items() if inodes.get(name) == note.inode}
+
+        with self._lock:
+            found = fitting()
+            if len(found) < len(inodes):
+                with self._at_once():
+                    # Again, now that nobody else writes: another process may just have noted whose it is.
+                    found = fitting()
+                    made = {name: Note(inodes[name], self._next_id()) for name in inodes if name not in found}
+                    self._insert([(folder, name, *note) for name, note in made.items()])
+                found |= made
             return found
 
     def begin(self, path: str, note: Note) -> None:
         """Note a new file, under a number that no file had before."""
-        with self._lock:
-            self._write([(*posixpath.split(path), *note._replace(id=self._next_id()))])
+        with self._lock, self._at_once():
+            self._insert([(*posixpath.split(path), *note._replace(id=self._next_id()))])
 
     def keep(self, path: str, note: Note) -> None:
         """Replace the note of a file that stays the same one."""
-        with self._lock:
-            self._write([(*posixpath.split(path), *note)])
+        with self._lock, self._at_once():
+            self._insert([(*posixpath.split(path), *note)])
 
     def moved(self, source: str, target: str) -> None:
         """The notes go along with what was renamed, all that is below it included."""
@@ -137,19 +140,19 @@ class Notes:
             "DELETE FROM notes WHERE folder=? OR (folder > ? AND folder < ?)", (path, path + "/", path + "0")
         )
 
-    def _write(self, rows: list[tuple[object, ...]]) -> None:
-        if rows:
-            with self._at_once():
-                self._base.executemany(f"INSERT OR REPLACE INTO notes VALUES ({','.join('?' * 10)})", rows)
+    def _insert(self, rows: list[tuple[object, ...]]) -> None:
+        self._base.executemany(f"INSERT OR REPLACE INTO notes VALUES ({','.join('?' * 10)})", rows)
 
     def _next_id(self) -> int:
+        """While nobody else writes: other processes may share the file."""
         # Microseconds since 1970: also after the notes were lost, no number comes twice, and JavaScript can hold it.
-        self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
+        highest = self._base.execute("SELECT max(id) FROM notes").fetchone()[0] or 0
+        self._last_id = max(self._last_id + 1, highest + 1, time.time_ns() // 1000)
         return self._last_id
 
     @contextlib.contextmanager
     def _at_once(self) -> Iterator[None]:
-        self._base.execute("BEGIN")
+        self._base.execute("BEGIN IMMEDIATE")
         try:
             yield
             self._base.execute("COMMIT")
@@ -165,7 +168,3 @@ def _open(file: Path | None) -> sqlite3.Connection:
     base.execute("PRAGMA synchronous=OFF")
     base.execute(_SCHEMA)
     return base
-
-
-def _note(row: tuple[object, ...] | None) -> Note | None:
-    return None if row is None else Note(*row)  # type: ignore[arg-type]

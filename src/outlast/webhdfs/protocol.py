@@ -16,6 +16,7 @@ PREFIX = "/webhdfs/v1"
 DEFAULT_USER = "dr.who"
 #: Its presence marks the second step of a transfer: clients only repeat it from the address they were sent to.
 DATA_MARK = "namenoderpcaddress"
+_HOST = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?")
 _USER = re.compile(r"^[A-Za-z_][A-Za-z0-9._-]*[$]?$")
 
 OPERATIONS: Mapping[str, frozenset[str]] = {
@@ -75,6 +76,11 @@ def parse(method: str, target: str) -> Call | None:
         first.get(DATA_MARK, ""),
         tuple((name, value) for name, value in pairs if name in READERS and name != "noredirect"),
     )
+
+
+def origin_of(scheme: str, host: str, usual: str) -> str:
+    """The server as a client knows it: by the host that it asked for, and by its `usual` address if that is none."""
+    return f"{scheme}://{host}" if _HOST.fullmatch(host) else usual
 
 
 def location_of(call: Call, origin: str) -> str:

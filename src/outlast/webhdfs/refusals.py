@@ -21,6 +21,7 @@ _PACKAGES = {
     "PathComponentTooLongException": "org.apache.hadoop.hdfs.protocol.FSLimitException$",
     "PathIsNotEmptyDirectoryException": "org.apache.hadoop.fs",
     "RuntimeException": "java.lang",
+    "SecurityException": "java.lang",
     "UnsupportedOperationException": "java.lang",
 }
 # Every other IOException is a 403, as Hadoop has it.
@@ -30,6 +31,7 @@ _STATUSES = {
     "IllegalArgumentException": 400,
     "InvalidPathException": 400,
     "RuntimeException": 500,
+    "SecurityException": 401,  # as documented; Hadoop's own code says 403, and clients ask for the former
     "UnsupportedOperationException": 400,
 }
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

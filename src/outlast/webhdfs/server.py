@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import http.server
 import logging
-import re
 import socket
 import socketserver
 import threading
@@ -24,7 +23,6 @@ from outlast.webhdfs.refusals import Refusal, Torn
 #: Whose files a user sees; `Refusal` for a user who may not come in, or not act as that one (`doas`).
 FileSystemFor = Callable[[str, str], FileSystem]
 IDLE_LIMIT_S = 300.0
-_HOST = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?")
 
 log = logging.getLogger(__name__)
 
@@ -182,5 +180,4 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def _origin(self) -> str:
-        host = self.headers.get("Host", "")
-        return f"http://{host}" if _HOST.fullmatch(host) else self.server.url
+        return protocol.origin_of("http", self.headers.get("Host", ""), self.server.url)

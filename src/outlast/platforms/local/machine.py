@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ def _recall(path: Path) -> dict[str, Any] | None:
 
 
 def _remember(path: Path, cards: dict[str, Any]) -> None:
-    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    # By thread too: a server looks from several at once.
+    aside = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     aside.write_text(json.dumps(cards))
     aside.replace(path)
 

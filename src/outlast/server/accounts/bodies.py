@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,6 +31,9 @@ class NewPassword(_Body):
 
 
 class NewToken(_Body):
+    kind: Annotated[
+        Literal["token", "access"], Field(description="access: a pair that signs requests, for clients of ModelArts")
+    ] = "token"
     name: Annotated[Label, Field(description="what it is for, like laptop")] = ""
     expires_s: Annotated[
         float | None, Field(gt=0, le=10 * 366 * 86400, allow_inf_nan=False, description="how long it lasts")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from outlast.keeper.home import Home
+from outlast.keeper.wake import restart_keeper
 from outlast.server.accounts.attempts import Attempts
 from outlast.server.accounts.audit import Audit
 from outlast.server.accounts.groups import Groups, Queues, shares
@@ -35,7 +36,7 @@ class Accounts:
         self.attempts = Attempts(database, clock)
         self.audit = Audit(database, clock)
 
-    def sign_in(self, name: str, password: str, address: str) -> tuple[str, Actor]:
+    def sign_in(self, name: str, password: str, address: str, lasts_s: float = SESSION_S) -> tuple[str, Actor]:
         """The key of a new session, and who it belongs to.
 
         `NotSignedIn` does not say whether name or password was wrong; `TooManyAttempts` after too many of them.
@@ -47,7 +48,7 @@ class Accounts:
             self.audit.add(name, "sign-in.refused", address)
             raise NotSignedIn("name or password is wrong", hint="an admin can make a new link: outlast user link NAME")
         self.attempts.succeeded(name, address)
-        return self._open_session(user, address)
+        return self._open_session(user, address, lasts_s)
 
     def enter(self, code: str, name: str, password: str, address: str) -> tuple[str, Actor]:
         """Use up a one-time link: set the password of its user, or make the first admin called `name`."""
@@ -107,21 +108,13 @@ class Accounts:
         home = Home(settings.home)
         write_setting(home.path, "user_weights", text)
         self.note("shares", json.dumps(after))
-        _restart_keeper(home)
+        restart_keeper(home)
         return True
 
-    def _open_session(self, user: User, address: str) -> tuple[str, Actor]:
-        text, _ = self.keys.create("session", user.id, lasts_s=SESSION_S)
+    def _open_session(self, user: User, address: str, lasts_s: float = SESSION_S) -> tuple[str, Actor]:
+        text, _ = self.keys.create("session", user.id, lasts_s=lasts_s)
         actor = self.users.actor(user.id, "session")
         if actor is None:
             raise NotSignedIn("this account was removed", hint="ask an admin")
         self.audit.add(user.name, "sign-in", address)
         return text, actor
-
-
-def _restart_keeper(home: Home) -> None:
-    from outlast.keeper.wake import end_keeper, ensure_keeper, keeper_is_there
-
-    if keeper_is_there(home):
-        end_keeper(home)
-        ensure_keeper(home)

@@ -1,6 +1,7 @@
-"""Random keys that let somebody in: personal tokens, sessions of browsers, one-time links.
+"""Random keys that let somebody in: personal tokens, access keys that sign, sessions of browsers, one-time links.
 
-Each is shown once and kept as a digest; 256 random bits need no slow hash.
+Each is shown once and kept as a digest; 256 random bits need no slow hash. An access key is the public half of a pair:
+its secret is nowhere, see `outlast.server.accounts.pairs`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from outlast.server.accounts.people import moment
 from outlast.server.database import Database
 from outlast.server.schema import keys, users
 
-Kind = Literal["token", "session", "link"]
+Kind = Literal["token", "access", "session", "link"]
 
 #: A token can be told from other text, for example by scanners that look for leaked ones.
 _PREFIX = {"token": "outlast_", "session": "", "link": ""}
@@ -44,13 +45,14 @@ class Key:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "id": self.id, "name": self.name, "user": self.user, "created_at": moment(self.created_at),
-            "expires_at": moment(self.expires_at), "used_at": moment(self.used_at),
+            "id": self.id, "kind": self.kind, "name": self.name, "user": self.user,
+            "created_at": moment(self.created_at), "expires_at": moment(self.expires_at),
+            "used_at": moment(self.used_at),
         }  # fmt: skip
 
 
 class Keys:
-    """Keys of all three kinds. A key that has run out is as good as none."""
+    """Keys of all kinds. A key that has run out is as good as none."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
@@ -60,10 +62,10 @@ class Keys:
         self, kind: Kind, user_id: int | None, *, name: str = "", lasts_s: float | None = None
     ) -> tuple[str, Key]:
         """A new key, as text that is never shown again, and its record."""
-        text = _PREFIX[kind] + secrets.token_urlsafe(32)
+        text = secrets.token_hex(10).upper() if kind == "access" else _PREFIX[kind] + secrets.token_urlsafe(32)
         now = self._clock()
         with self._database.write() as connection:
-            connection.execute(sa.delete(keys).where(keys.c.kind != "token", keys.c.expires_at < now))
+            connection.execute(sa.delete(keys).where(keys.c.kind.in_(("session", "link")), keys.c.expires_at < now))
             own_id = secrets.token_hex(4)
             connection.execute(
                 sa.insert(keys).values(
@@ -99,12 +101,12 @@ class Keys:
         """Keys of one user, or of everybody, oldest first; those that have run out too."""
         mine = [keys.c.user_id == user_id] if user_id is not None else []
         with self._database.read() as connection:
-            return _keys(connection, keys.c.kind == kind, *mine)
+            return _keys(connection, _listed_as(kind), *mine)
 
     def revoke(self, kind: Kind, key_id: str, user_id: int | None = None) -> Key:
         """End a key at once; with a user, only one of theirs."""
         mine = [keys.c.user_id == user_id] if user_id is not None else []
-        which = (keys.c.kind == kind, keys.c.id == key_id, *mine)
+        which = (_listed_as(kind), keys.c.id == key_id, *mine)
         with self._database.write() as connection:
             found = _keys(connection, *which)
             connection.execute(sa.delete(keys).where(*which))
@@ -125,6 +127,11 @@ class Keys:
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _listed_as(kind: Kind) -> sa.ColumnElement[bool]:
+    """An access key is listed and revoked like a token: both are for programs."""
+    return keys.c.kind.in_(("token", "access")) if kind == "token" else keys.c.kind == kind
 
 
 def _lasts(now: float) -> sa.ColumnElement[bool]:

@@ -18,19 +18,19 @@ class Use(NamedTuple):
     stored_bytes: int = 0
 
 
-def check(groups: Iterable[tuple[Group, Use]], need: Use) -> None:
+def check(groups: Iterable[tuple[Group, Use]], need: Use, what: str = "run") -> None:
     """Raise `QuotaExceeded` when `need` on top of a group's use is more than its quota.
 
     A group's use is that of all its members; who is in several groups counts in each, and each must have room. What
     is not needed more of is not checked: a group that stores too much may still run what stores nothing.
     """
     for group, use in groups:
-        for what, limit, used, more in zip(Use._fields, _limits(group), use, need, strict=True):
+        for each, limit, used, more in zip(Use._fields, _limits(group), use, need, strict=True):
             if limit is not None and more > 0 and used + more > limit:
                 raise QuotaExceeded(
-                    f"the group {group.name} uses {_words(what, used)} of {_words(what, limit)}; this run needs "
-                    f"{_words(what, more)} more",
-                    hint=_HINTS[what],
+                    f"the group {group.name} uses {_words(each, used)} of {_words(each, limit)}; this {what} needs "
+                    f"{_words(each, more)} more",
+                    hint=_HINTS[each],
                 )
 
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from outlast import __version__
 from outlast.server.accounts.bodies import NewPassword, NewToken, SignIn
+from outlast.server.accounts.pairs import Pairs
 from outlast.server.accounts.people import Actor, Role
 from outlast.server.answers import answer
 from outlast.server.auth import COOKIE, Current, address_of, csrf_of, is_own_site, set_session
@@ -79,16 +80,20 @@ def list_tokens(actor: Current, state: State, everybody: bool = False) -> Respon
 
 @router.post("/tokens", status_code=201)
 def create_token(body: NewToken, actor: Current, state: State) -> Response:
-    """Make a personal token. `token` in the answer is shown this one time only."""
+    """Make a personal token. `token` in the answer is shown this one time only.
+
+    With the kind `access` it is `access_key` and `secret_key`, a pair that signs requests at the ModelArts door.
+    """
     owner = body.user or actor.name
     if owner != actor.name and actor.role is not Role.ADMIN:
         raise NotAllowed("only admins make tokens for others")
     if body.user is None:
         _require_account(actor)
     user = state.accounts.users.get_active(owner)
-    text, key = state.accounts.keys.create("token", user.id, name=body.name, lasts_s=body.expires_s)
+    text, key = state.accounts.keys.create(body.kind, user.id, name=body.name, lasts_s=body.expires_s)
     state.accounts.audit.add(actor.name, "token.create", key.id, user=user.name, name=body.name)
-    return answer({**key.to_json(), "token": text}, 201)
+    words = Pairs(state.settings.home).words(text) if body.kind == "access" else {"token": text}
+    return answer({**key.to_json(), **words}, 201)
 
 
 @router.delete("/tokens/{token_id}")

@@ -35,7 +35,7 @@ def measure(settings: Settings, groups: Iterable[Group]) -> list[tuple[Group, Us
     if not groups:
         return []
     home = Home(settings.home)
-    index = open_index(home)
+    index = open_index(settings)
     try:
         rows = index.all_runs() if any(_limits_bytes(group) for group in groups) else index.open_runs()
     finally:

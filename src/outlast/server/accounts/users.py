@@ -82,7 +82,7 @@ class Users:
             if values:
                 connection.execute(sa.update(users).where(users.c.id == user.id).values(**values))
             if password is not None:
-                _end_keys(connection, user.id, keys.c.kind != "token")
+                _end_keys(connection, user.id, keys.c.kind.in_(("session", "link")))
             _require_admin(connection)
         return self.get(name)
 

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from outlast.server.api import logs, metrics, places, results, runs, stores, uploads
+from outlast.server.api import (
+    folder,
+    house,
+    imports,
+    judging,
+    logs,
+    metrics,
+    overview,
+    places,
+    results,
+    runs,
+    stores,
+    sweeps,
+    uploads,
+)
 from outlast.server.placing import MOST_BYTES
 
 ROUTERS: list[APIRouter] = [
-    runs.router, logs.router, metrics.router, results.router, uploads.router, stores.router, places.router,
+    runs.router, logs.router, metrics.router, results.router, folder.router, overview.router,
+    judging.router, sweeps.router, imports.router, house.router, uploads.router, stores.router, places.router,
 ]  # fmt: skip
 
 #: Beginning of a path → the largest body it takes, in bytes; everything else takes `security.BODY_LIMIT_BYTES`.

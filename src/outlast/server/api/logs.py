@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from outlast.server.auth import Current
-from outlast.server.encoding import LOG, METRICS, Kind
+from outlast.server.encoding import LOG, LOG_BYTES, METRICS, Kind
 from outlast.server.events import read_position, write_position
 from outlast.server.holding import Held, Holding
 from outlast.server.logtext import LogText
@@ -42,10 +42,15 @@ async def get_logs(
 
 @router.get("/runs/{run}/logs/stream", summary="Follow the output", **_STREAM)
 async def stream_logs(
-    actor: Current, held: Held, run: str, stint: Stint = None, cursor: Cursor = "", last_event_id: Again = ""
-) -> Response:
-    """The output as server-sent events until the run is over: `{"stint", "text"}`, at last an event `end`."""
-    return await _stream(held, actor, run, LOG, stint, last_event_id or cursor)
+    actor: Current, held: Held, run: str, stint: Stint = None, cursor: Cursor = "", last_event_id: Again = "",
+    encoding: Annotated[Literal["text", "base64"], Query(description="base64: byte for byte")] = "text",
+) -> Response:  # fmt: skip
+    """The output as server-sent events until the run is over: `{"stint", "text"}`, at last an event `end`.
+
+    With `encoding=base64` the events hold `{"stint", "base64"}`: exactly the bytes that were written.
+    """
+    kind = LOG if encoding == "text" else LOG_BYTES
+    return await _stream(held, actor, run, kind, stint, last_event_id or cursor)
 
 
 @router.get("/runs/{run}/metrics/stream", tags=["metrics"], summary="Follow the metrics", **_STREAM)

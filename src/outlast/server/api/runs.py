@@ -1,4 +1,4 @@
-"""Runs: list, submit, plan, explain, get, stop, resume, remove."""
+"""Runs: list, submit, plan, explain, get, stop, resume, clone, remove."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from outlast.model.query import RunQuery
+from outlast.operations.clone import clone_run
 from outlast.operations.explain import explain
 from outlast.operations.runs import remove_run, resume_run, show_run, stop_run
 from outlast.operations.submit import plan_run
+from outlast.server.accounts import quotas, usage
 from outlast.server.answers import answer
-from outlast.server.api.bodies import ResumeBody, RunBody, RunsQuery
+from outlast.server.api.bodies import CloneBody, ResumeBody, RunBody, RunsQuery
 from outlast.server.auth import Current, Member
 from outlast.server.holding import Held, lifespan
 from outlast.server.ready import Asked
@@ -94,6 +96,20 @@ def resume_a_run(actor: Member, held: Held, state: State, run: str, body: Resume
     view = resume_run(held.settings, row.id, **words)
     state.accounts.audit.add(actor.name, "run.resume", row.id)
     return answer(view.to_json())
+
+
+@router.post("/runs/{run}/clone", status_code=201, summary="Run it again")
+def clone_a_run(actor: Member, held: Held, state: State, run: str, body: CloneBody | None = None) -> Response:
+    """Start a new run with the code, data and words of this one: from the beginning, or from one of its checkpoints."""
+    row = held.changeable(actor, run)
+    settings, wanted = held.settings_of(actor), body or CloneBody()
+    need = show_run(held.settings, row.id).spec.get("resources") or {}
+    groups = state.accounts.groups.of(actor.id) if actor.id else []
+    use = quotas.Use(1, int(need.get("gpus") or 0) + int(need.get("npus") or 0))
+    quotas.check(usage.measure(settings, groups), use)
+    made = clone_run(settings, row.id, **wanted.model_dump()).id
+    state.accounts.audit.add(actor.name, "run.clone", made, of=row.id)
+    return answer(_shown(held.settings, made), 201, {"Location": f"/api/v1/runs/{made}"})
 
 
 @router.delete("/runs/{run}", summary="Remove a run")

@@ -1,0 +1,1 @@
+"""The verbs against a server: `outlast --server URL`, `Client(server=URL)`."""

@@ -1,0 +1,1 @@
+"""The page of one run, a module for each of its views."""

@@ -1,0 +1,1 @@
+"""Settings: oneself, tokens, and for admins users, groups, queues and the log of what was done."""

@@ -1,0 +1,44 @@
+"""How the console looks: one accent colour, light or dark as the reader likes, the page's language and its icon."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Literal
+
+from nicegui import ui
+from nicegui.language import Language
+from starlette.requests import Request
+
+from outlast.server.console.words import current_request, language
+from outlast.server.pages import LOOK_COOKIE
+from outlast.track.report.style import LEDGER_COLOURS
+
+STATIC = Path(__file__).parent / "static"
+Look = Literal["light", "dark", "auto"]
+
+
+def head() -> str:
+    """What every page loads: the style sheet, under an address that changes with it."""
+    version = hashlib.sha256((STATIC / "console.css").read_bytes()).hexdigest()[:12]
+    ledger = "".join(
+        f".l-{column}{{background:{light}}}body.body--dark .l-{column}{{background:{dark}}}"
+        for column, (light, dark) in LEDGER_COLOURS.items()
+    )
+    return f'<link rel="stylesheet" href="/_console/console.css?{version}"><style>{ledger}</style>'
+
+
+def look_of(request: Request | None) -> Look:
+    """What the reader chose; `auto` follows the system."""
+    chosen = request.cookies.get(LOOK_COOKIE) if request is not None else None
+    return "light" if chosen == "light" else "dark" if chosen == "dark" else "auto"
+
+
+class ConsolePage(ui.page):
+    """A page whose language and look are the reader's from its first byte on: nothing flashes."""
+
+    def resolve_dark(self) -> bool | None:
+        return {"light": False, "dark": True, "auto": None}[look_of(current_request())]
+
+    def resolve_language(self) -> Language | None:
+        return "zh-CN" if language() == "zh" else "en-US"

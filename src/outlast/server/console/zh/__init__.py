@@ -1,0 +1,1 @@
+"""The console in Chinese: one table per page, English text → Chinese text."""

@@ -1,0 +1,1 @@
+"""Telling people about their runs: webhook, e-mail, DingTalk, WeCom and Slack."""

@@ -1,0 +1,56 @@
+"""The console in two languages: nothing that is said lacks its Chinese."""
+
+import ast
+import string
+from pathlib import Path
+
+import outlast.server.console
+from outlast.model.states import EndReason, RunState, StintState
+from outlast.model.view import LEDGER_COLUMNS
+from outlast.server.accounts.people import Role
+from outlast.server.console.run.page import VIEWS
+from outlast.server.console.shell import NAVIGATION
+from outlast.server.console.words import chinese, say
+
+_FOLDER = Path(outlast.server.console.__file__).parent
+_SPEAKERS = {"say", "frame"}
+
+
+def _said() -> dict[str, str]:
+    """Every text in the code that is said as it stands, and where."""
+    found = {}
+    for file in sorted(_FOLDER.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in _SPEAKERS and node.args:
+                found |= dict.fromkeys(_texts(node.args[0]), f"{file.name}:{node.lineno}")
+    return found
+
+
+def _texts(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.IfExp):
+        return _texts(node.body) + _texts(node.orelse)
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value else []
+
+
+def test_every_text_of_the_pages_has_its_chinese():
+    said = _said()
+    assert len(said) > 100
+    assert {text: place for text, place in said.items() if text not in chinese()} == {}
+
+
+def test_words_that_come_from_the_model_have_their_chinese_too():
+    columns = {"queue", "lost time", *LEDGER_COLUMNS} - {"queued", "lost"}
+    words = {*RunState, *EndReason, *StintState, *Role, *columns, *(text for text, *_ in NAVIGATION)}
+    words |= {text for text, _ in VIEWS.values()}
+    assert {str(word) for word in words} - chinese().keys() == set()
+
+
+def test_a_translation_takes_the_same_values():
+    def fields(text: str) -> set[str]:
+        return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+    assert {english for english, text in chinese().items() if fields(text) != fields(english)} == set()
+
+
+def test_outside_of_a_page_english_is_spoken():
+    assert say("Stint {number}", number=3) == "Stint 3"
