@@ -67,7 +67,8 @@ def test_a_name_becomes_a_pinned_revision(pushed, ask):
     assert (_place(given) / "train" / "b.bin").read_bytes() == b"large " * 100
     old = ask(f"dataset:{dataset}/train/a.txt@v1")
     assert old.asset == f"dataset:{dataset}/train/a.txt@{first}"
-    assert _place(old).read_text() == "one" and _place(old).name == "a.txt"
+    assert _place(old).read_text() == "one" and old.path == "a.txt"
+    assert ask(f"dataset:{dataset}").path == dataset.rpartition("/")[2], "beside the script, under its own name"
     folder = ask(f"dataset:{dataset}/train@{first[:10]}")
     assert sorted(each.name for each in _place(folder).iterdir()) == ["a.txt", "b.bin"]
     assert ask(f"dataset:{dataset}/train@v1").source == folder.source, "checked out once"

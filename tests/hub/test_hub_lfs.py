@@ -88,7 +88,9 @@ def test_a_broken_upload_leaves_nothing_and_can_be_repeated(hub_lab, work):
 
 
 @pytest.mark.parametrize(
-    "sent", [lambda data: data[:-1] + b"!", lambda data: data[:-1], lambda data: data + b"more"], ids=str
+    "sent",
+    [lambda data: data[:-1] + b"!", lambda data: data[:-1], lambda data: data + b"more"],
+    ids=["other", "fewer", "more"],
 )
 def test_bytes_that_are_not_what_was_announced_are_refused(hub_lab, sent):
     path = hub_lab.make("ann")

@@ -41,6 +41,11 @@ def test_names_of_a_hub_mean_the_folders_that_play_them(ask, tmp_path):
     assert resolved.maps == {}, "runs know only what stores they may name"
 
 
+def test_without_a_contract_they_lie_beside_the_script_under_their_own_names(client, tmp_path):
+    asked = RunRequest("train.py", cwd=tmp_path, data=("dataset:ann/mnist", "model:ann/lenet/best.ckpt"))
+    assert [given.path for given in resolve(asked, client.settings).inputs] == ["mnist", "best.ckpt"]
+
+
 def test_file_of_the_project_names_them_too(ask, tmp_path):
     (tmp_path / "outlast.toml").write_text('[data]\ndata_url = "dataset:ann/mnist/train"\n')
     assert ask().inputs[0].source == (tmp_path / "mnist" / "train").as_uri()

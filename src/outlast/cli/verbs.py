@@ -41,7 +41,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "logout": ("outlast.cli.logout", "Forget the keys of a store", "Stores"),
     "whoami": ("outlast.cli.whoami", "Show every access to a store that is known here", "Stores"),
     "store": ("outlast.cli.store", "Prepare, publish and share places in a store", "Stores"),
-    "serve": ("outlast.cli.serve", "Serve this home to a group: REST API, accounts, quotas", "Serve"),
+    "serve": ("outlast.cli.serve", "Serve this home to a group: console, REST API, accounts", "Serve"),
     "user": ("outlast.cli.user", "List, add, change and remove the server's users", "Serve"),
     "token": ("outlast.cli.token", "Make, list and revoke tokens for programs", "Serve"),
     "notify": ("outlast.cli.notify", "Be told when runs finish, fail or need you", "Serve"),

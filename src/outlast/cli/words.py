@@ -65,7 +65,7 @@ CHINESE: dict[str, str] = {
     "Forget the keys of a store": "删除已保存的存储密钥",
     "Show every access to a store that is known here": "列出本机已知的全部存储身份",
     "Prepare, publish and share places in a store": "准备、公开和分享存储中的位置",
-    "Serve this home to a group: REST API, accounts, quotas": "向小组提供服务：REST API、账户、配额",
+    "Serve this home to a group: console, REST API, accounts": "向小组提供服务：网页控制台、REST API、账户",
     "List, add, change and remove the server's users": "列出、添加、修改、删除服务器用户",
     "Make, list and revoke tokens for programs": "为程序创建、列出、吊销令牌",
     "Be told when runs finish, fail or need you": "训练完成、失败或需要处理时发通知",

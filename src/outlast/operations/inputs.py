@@ -192,10 +192,13 @@ def _require_readable(path: Path, where: str) -> Path:
 def _path_for(text: str, source: Path | Address, folder: Path) -> str:
     """Where the script finds an input it was given no path for: where it lies now, seen from the script.
 
-    What lies at an address is found beside the script, under its own name.
+    What lies at an address or in a hub is found beside the script, under its own name.
     """
     if isinstance(source, Address):
         return source.name
+    asset = read_asset(text)
+    if asset is not None and not source.as_posix().endswith(text):
+        return asset.name
     if _SCHEME.match(text) or Path(text).is_absolute() or text.startswith("~"):
         return source.as_posix()
     return Path(os.path.relpath(source, folder)).as_posix()

@@ -19,6 +19,11 @@ class Asset:
     path: str = ""  # inside the repository; empty for all of it
     revision: str = ""
 
+    @property
+    def name(self) -> str:
+        """What it is called where it is used: the file or folder, or the repository."""
+        return (self.path or self.root).rpartition("/")[2]
+
 
 def read_asset(text: str) -> Asset | None:
     """What a text names in a hub; None when it is no such name."""
