@@ -116,6 +116,21 @@ def test_results_and_checkpoints_come_home(console, context, page, trained):
     assert json.loads(saved.value.path().read_text())["epoch"] == 5
 
 
+def test_a_new_run_goes_on_from_a_checkpoint(console, context, page):
+    console.enter(context, "ada")
+    parent = console.finished(console.submit("ada", name="parent"))
+    page.goto(f"{console.url}/runs/{parent}/checkpoints")
+    page.locator("td a.o-mono").last.click()
+    page.get_by_role("button", name="Continue from here as a new run").click()
+    page.get_by_role("button", name="Start the run").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("parent")
+    expect(page).not_to_have_url(re.compile(f"/runs/{parent}"))
+    child = console.finished(page.url.rpartition("/")[2])
+    with console.http("ada") as client:
+        log = client.get(f"/api/v1/runs/{child}/logs").text
+    assert "epoch 1" not in log and "epoch 2" in log and "epoch 5" in log
+
+
 def test_setups_are_compared_with_another_run_in_chinese(console, context, page, trained, broken):
     console.enter(context, language="zh")
     page.goto(f"{console.url}/runs/{trained}/setup?with={broken}")

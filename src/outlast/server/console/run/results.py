@@ -75,9 +75,11 @@ async def _one_checkpoint(watched: Watched, found: CheckpointView) -> None:
         state = say("{count} files are missing", count=len(missing)) if missing else say("all files are in the store")
         told = [(name, formats.quantity(value)) for name, value in sorted(found.metrics.items())]
         ui.html(facts([(say("Verified"), state), (say("Continues"), found.parent or ""), *told]), sanitize=False)
-        if watched.is_mine and watched.view.state in (RunState.FAILED, RunState.STOPPED):
+        if watched.is_mine:
             with ui.element("div").classes("o-row"):
-                button(say("Resume from here"), lambda: _resume_from(watched, found.id), "primary")
+                if watched.view.state in (RunState.FAILED, RunState.STOPPED):
+                    button(say("Resume from here"), lambda: _resume_from(watched, found.id), "primary")
+                button(say("Continue from here as a new run"), lambda: _continue_as_new(watched, found.id))
         base = f"/api/v1/runs/{watched.view.id}/checkpoints/{found.id}/files/"
         ui.html(_files(body["files"], base), sanitize=False)
 
@@ -87,6 +89,13 @@ async def _resume_from(watched: Watched, checkpoint: str) -> None:
     if await confirmed(say("Resume from here"), about, say("Resume")):
         await calls().post(f"/runs/{part(watched.view.id)}/resume", {"checkpoint": checkpoint})
         await watched.look_now()
+
+
+async def _continue_as_new(watched: Watched, checkpoint: str) -> None:
+    about = say("A new run, otherwise the same, goes on from {id}.", id=checkpoint)
+    if await confirmed(say("Continue from here as a new run"), about, say("Start the run")):
+        made = await calls().post(f"/runs/{part(watched.view.id)}/clone", {"checkpoint": checkpoint})
+        ui.navigate.to(f"/runs/{made['id']}")
 
 
 def _missing(held: Holding, actor: Actor, ref: str, files: list[dict[str, Any]]) -> list[str]:

@@ -107,6 +107,8 @@ TEXTS: dict[str, str] = {
     "all files are in the store": "所有文件都在存储中",
     "Continues": "接续自",
     "Resume from here": "从这里继续",
+    "Continue from here as a new run": "从这里开始新训练",
+    "A new run, otherwise the same, goes on from {id}.": "一个内容相同的新训练从 {id} 继续。",
     "The run goes on from {id}; what came later is done again.": "训练从 {id} 继续，之后的部分会重做。",
     "Outputs appear when the run has succeeded.": "训练成功后，结果会出现在这里。",
     "There are none.": "没有结果。",
