@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from outlast.cli.run import app
 from outlast.model.spec import CodePack, Input, Output, Resources, RunSpec
 from outlast.operations.tomlfile import read_toml
-from outlast.server.api.bodies import RunBody
+from outlast.server.bodies import RunBody
 from outlast.server.console.newrun.wanted import Code, Wanted, from_spec, from_toml, rows_of_text, text_of_rows
 
 CODE = Code("a" * 64, "proj", ("lib/train.py", "main.py", "outlast.toml", "data.json", ".hidden.py"))

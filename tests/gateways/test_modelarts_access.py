@@ -9,7 +9,6 @@ import re
 import pytest
 from modelarts_lab import PASSWORD, first_body, job_body
 
-import outlast.server.app  # noqa: F401 - the routes are imported from there
 from outlast.server.gateways.modelarts import routesv1, routesv2
 from outlast.server.security import BODY_LIMIT_BYTES
 

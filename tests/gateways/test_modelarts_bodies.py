@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import outlast.server.app  # noqa: F401 - the routes are imported from there
 from outlast.model.states import EndReason, RunState
 from outlast.server.gateways.modelarts import tables
 from outlast.server.gateways.modelarts.bodies import job_body

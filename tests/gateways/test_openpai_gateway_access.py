@@ -4,7 +4,6 @@ import pytest
 from fastapi import FastAPI
 from starlette.routing import Mount, Route
 
-import outlast.server.app  # noqa: F401 - first: the API and what submits for it name each other
 from outlast.server.gateways.openpai import routes
 
 PUBLIC = {"/token", "/authn/basic/login", "/authn/info", "/info", "", "/"}

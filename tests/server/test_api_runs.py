@@ -172,7 +172,7 @@ def test_a_misspelt_field_is_refused(api):
 
 def test_every_word_of_a_request_can_be_said_over_http():
     from outlast.model.request import RunRequest
-    from outlast.server.api.bodies import RunBody
+    from outlast.server.bodies import RunBody
 
     own = {"cwd", "trial", "user", "visitor", "secret_values"}  # the server's business
     theirs = set(RunBody.model_fields) - {"code", "folder"}  # where the code lies, and what its folder was called

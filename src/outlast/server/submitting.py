@@ -16,7 +16,7 @@ from outlast.operations.submit import submit_run
 from outlast.operations.target import find_target
 from outlast.server.accounts import quotas, usage
 from outlast.server.accounts.people import Actor, Role
-from outlast.server.api.bodies import InputBody, RunBody
+from outlast.server.bodies import InputBody, RunBody
 from outlast.server.fences import check_request, require_inside
 from outlast.server.holding import Holding
 from outlast.server.hub.visits import visitor_of

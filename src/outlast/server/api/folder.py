@@ -19,8 +19,8 @@ from outlast.inside.stores.base import check_key
 from outlast.operations.faults import spoken
 from outlast.operations.locate import Located
 from outlast.server.answers import answer
-from outlast.server.api.bodies import Sha256
 from outlast.server.auth import Current
+from outlast.server.bodies import Sha256
 from outlast.server.holding import Held
 from outlast.server.ranges import by_pieces, send_part, sends
 

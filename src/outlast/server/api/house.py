@@ -8,9 +8,9 @@ from starlette.responses import Response
 from outlast.operations.clean import clean
 from outlast.operations.reindex import reindex
 from outlast.server.answers import answer
-from outlast.server.api.bodies import CleanBody, ReindexBody
 from outlast.server.api.runs import State
 from outlast.server.auth import Admin
+from outlast.server.bodies import CleanBody, ReindexBody
 from outlast.server.holding import Held
 
 router = APIRouter(tags=["house"])

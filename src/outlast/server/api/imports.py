@@ -14,8 +14,8 @@ from outlast.operations.import_modelarts import import_modelarts
 from outlast.operations.import_openpai import import_openpai
 from outlast.operations.tomlfile import FILE_NAME
 from outlast.server.answers import answer
-from outlast.server.api.bodies import ImportBody
 from outlast.server.auth import Member
+from outlast.server.bodies import ImportBody
 from outlast.server.holding import Held
 from outlast.settings import Settings
 

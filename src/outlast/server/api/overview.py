@@ -12,8 +12,8 @@ from outlast.model.query import RunQuery
 from outlast.model.view import RunView
 from outlast.operations.listing import Found, find_runs
 from outlast.server.answers import answer
-from outlast.server.api.bodies import OverviewQuery
 from outlast.server.auth import Actor, Current
+from outlast.server.bodies import OverviewQuery
 from outlast.server.holding import Held
 from outlast.settings import Settings
 

@@ -16,8 +16,8 @@ from outlast.operations.runs import remove_run, resume_run, show_run, stop_run
 from outlast.operations.submit import plan_run
 from outlast.server.accounts import quotas, usage
 from outlast.server.answers import answer
-from outlast.server.api.bodies import CloneBody, ResumeBody, RunBody, RunsQuery
 from outlast.server.auth import Current, Member
+from outlast.server.bodies import CloneBody, ResumeBody, RunBody, RunsQuery
 from outlast.server.holding import Held, lifespan
 from outlast.server.ready import Asked
 from outlast.server.state import ServerState, state_of

@@ -20,9 +20,9 @@ from outlast.operations.login import whoami
 from outlast.operations.maps import list_maps
 from outlast.operations.places import list_place, make_place, plan_removal, read_place, remove_place
 from outlast.server.answers import answer
-from outlast.server.api.bodies import LinkBody, PlaceBody, RenameBody
 from outlast.server.api.runs import State
 from outlast.server.auth import Actor, Member, Role
+from outlast.server.bodies import LinkBody, PlaceBody, RenameBody
 from outlast.server.fences import check_address
 from outlast.server.holding import Held, Holding
 from outlast.server.paging import MOST_ROWS, USUAL_ROWS, read_cursor, write_cursor

@@ -24,10 +24,10 @@ from outlast.operations.sweeps import (
 )
 from outlast.server.accounts import quotas, usage
 from outlast.server.answers import answer
-from outlast.server.api.bodies import SweepBody
 from outlast.server.api.overview import find_seen
 from outlast.server.api.runs import State
 from outlast.server.auth import Actor, Current, Member
+from outlast.server.bodies import SweepBody
 from outlast.server.holding import Held, Holding
 from outlast.server.submitting import long_names, request_of
 

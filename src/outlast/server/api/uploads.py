@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from outlast.server.accounts import quotas, usage
 from outlast.server.answers import answer
-from outlast.server.api.bodies import PlaceBody, Sha256, UploadBody
 from outlast.server.api.runs import State
 from outlast.server.auth import Member, Role
+from outlast.server.bodies import PlaceBody, Sha256, UploadBody
 from outlast.server.fences import check_address
 from outlast.server.holding import Held
 from outlast.server.placing import send_upload

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
+from outlast.server.gateways.openpai import routes
+from outlast.server.gateways.openpai.book import JobBook
 from outlast.server.state import ServerState
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Serve the API below `/rest-server`, and v2 also where a server without a proxy before it has it."""
-    from outlast.server.gateways.openpai import routes  # late: it submits runs as the REST API does, which comes first
-    from outlast.server.gateways.openpai.book import JobBook
-
     JobBook(state.database).prepare()
     routes.add(app)
