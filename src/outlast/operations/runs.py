@@ -134,8 +134,19 @@ def remove_run(settings: Settings, ref: str, *, force: bool = False) -> str:
 @served("runs")
 def wait_run(settings: Settings, ref: str, timeout_s: float | None = None) -> RunView:
     """Wait until a run is over. `UsageError` when that takes longer than `timeout_s`; the run goes on then."""
+    return last_look(_looks(settings, locate(settings, ref)), timeout_s)
+
+
+@served("runs")
+def watch_run(settings: Settings, ref: str) -> Iterator[RunView]:
+    """The run's view now and at every change, until it is over. Stints are listed, checkpoints are not."""
+    yield from changed_looks(_looks(settings, locate(settings, ref)))
+
+
+def last_look(looks: Iterator[RunView], timeout_s: float | None) -> RunView:
+    """The look at which the run is over."""
     started = time.monotonic()
-    for view in _looks(settings, locate(settings, ref)):
+    for view in looks:
         if view.state.is_final:
             return view
         if timeout_s is not None and time.monotonic() - started >= timeout_s:
@@ -146,11 +157,10 @@ def wait_run(settings: Settings, ref: str, timeout_s: float | None = None) -> Ru
     raise AssertionError("looks never end")
 
 
-@served("runs")
-def watch_run(settings: Settings, ref: str) -> Iterator[RunView]:
-    """The run's view now and at every change, until it is over. Stints are listed, checkpoints are not."""
+def changed_looks(looks: Iterator[RunView]) -> Iterator[RunView]:
+    """The first look and those that differ from the one before, until the run is over."""
     before: RunView | None = None
-    for view in _looks(settings, locate(settings, ref)):
+    for view in looks:
         if view != before:
             before = view
             yield view

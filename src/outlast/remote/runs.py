@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from outlast.errors import NotFoundError, OutlastError, PlatformError, UsageError
-from outlast.model.quantities import format_duration
+from outlast.errors import NotFoundError, OutlastError, PlatformError
 from outlast.model.query import RunQuery
 from outlast.model.spec import RunSpec
 from outlast.model.view import RunView
 from outlast.operations.listing import Found
 from outlast.operations.locate import Located
+from outlast.operations.runs import changed_looks, last_look
 from outlast.remote.decode import decode, decode_run
 from outlast.remote.server import Server, part_of, server_of
 from outlast.remote.store import ServedStore
@@ -71,26 +71,11 @@ def remove_run(settings: Settings, ref: str, *, force: bool = False) -> str:
 
 
 def wait_run(settings: Settings, ref: str, timeout_s: float | None = None) -> RunView:
-    started = time.monotonic()
-    for view in _looks(settings, ref):
-        if view.state.is_final:
-            return view
-        if timeout_s is not None and time.monotonic() - started >= timeout_s:
-            raise UsageError(
-                f"run {view.id} is still {view.state} after {format_duration(timeout_s)}",
-                hint=f"it goes on; see it with: outlast show {view.id}",
-            )
-    raise AssertionError("looks never end")
+    return last_look(_looks(settings, ref), timeout_s)
 
 
 def watch_run(settings: Settings, ref: str) -> Iterator[RunView]:
-    before: RunView | None = None
-    for view in _looks(settings, ref):
-        if view != before:
-            before = view
-            yield view
-        if view.state.is_final:
-            return
+    yield from changed_looks(_looks(settings, ref))
 
 
 def _looks(settings: Settings, ref: str) -> Iterator[RunView]:
