@@ -69,7 +69,7 @@ def results_of(row: Row, words: str, costs: dict[str, Cost]) -> list[Result]:
         peers |= {f"{name} s": cost.wall_s, f"{name} cpu s": cost.cpu_s, f"{name} MiB": cost.peak_mib}
     speed, cpu = costs[best].wall_s / mine.wall_s, mine.cpu_s / costs[best].cpu_s
     against = "s5cmd sync" if row.action == "again" else "the faster of s5cmd and rclone"
-    note = f"{_BASIS}; against {best}; boto3 twice only"
+    note = f"{_BASIS}; against {best}; boto3 once only"
     found = [
         Result(title, speed, "x", f"at least {row.at_least:g} times {against}", speed >= row.at_least, peers, note),
         Result(f"{title}: processor time", cpu, "x", "at most 0.5", cpu <= 0.5, {f"{best} cpu s": costs[best].cpu_s}),

@@ -15,7 +15,7 @@ Messages: what happened, the value, what is possible, the next command. Lower ca
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 class OutlastError(Exception):
@@ -80,6 +80,28 @@ class PlatformError(OutlastError):
     def __init__(self, message: str, *, hint: str = "", retryable: bool = True) -> None:
         super().__init__(message, hint=hint)
         self.retryable = retryable
+
+
+class Unavailable(PlatformError):
+    """A platform takes no stint now; another one may, or the same one later.
+
+    `why` decides what follows: `full` and `quota` wait or go elsewhere, `down` counts towards the circuit breaker,
+    `refused` (credentials, a request that it will never take) goes elsewhere until the user has acted.
+    """
+
+    code = "unavailable"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        why: Literal["full", "quota", "down", "refused"],
+        retry_after_s: float | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint, retryable=why != "refused")
+        self.why = why
+        self.retry_after_s = retry_after_s
 
 
 class StoreError(PlatformError):

@@ -37,7 +37,7 @@ def others(tmp_path, monkeypatch):
 
 
 def test_local_is_known_and_created(settings):
-    assert registry.known()[0] == "local"
+    assert registry.known(settings)[0] == "local"
     assert registry.create("local", settings).name == "local"
 
 
@@ -50,7 +50,7 @@ def test_an_unknown_name_gets_a_guess(settings):
 
 def test_platforms_of_others_are_found_and_cannot_replace_ours(others, settings):
     assert metadata.entry_points(group=registry.ENTRY_POINTS)
-    assert registry.known() == ("local", "mars", "moon", "odd")
+    assert registry.known(settings) == ("local", "mars", "moon", "odd")
     assert registry.create("moon", settings).name == "moon"
     assert registry.create("local", settings).name == "local"
 
@@ -65,7 +65,7 @@ def test_a_broken_platform_of_others_is_named(others, settings):
 def test_knowing_a_platform_does_not_import_it():
     import subprocess
 
-    script = "import sys; from outlast.platforms import registry as r; r.known(); print(sorted(sys.modules))"
+    script = "import sys; from outlast.platforms import registry as r; r.kinds(); print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "outlast.platforms.registry" in done.stdout
     assert "outlast.platforms.local" not in done.stdout

@@ -89,6 +89,8 @@ class Order(Record):
     stint: int
     token: str  # names this order; the claim repeats it
     platform: str
+    why: str = ""  # why it goes to that platform, in words for the user; empty: there was no choice
+    store: str = ""  # where the stint finds its run folder when it cannot reach the run's own store: a mirror of it
     limit_s: Optional[float] = None  # time on the machine, from the runner's start; None: no deadline
     grace_s: float = 10.0  # from SIGTERM to the end of the process group
     resume_from: Optional[str] = None

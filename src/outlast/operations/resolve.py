@@ -27,7 +27,7 @@ from outlast.operations.interpreter import find_python
 from outlast.operations.notices import find_notices
 from outlast.operations.outputs import FoundOutputs, clashes, find_outputs, path_of, places_for
 from outlast.operations.patterns import find_patterns
-from outlast.operations.problems import Problems, guess, guess_path
+from outlast.operations.problems import Problems, guess_path
 from outlast.operations.repositories import hub_finder
 from outlast.operations.said import Said, Sayings
 from outlast.operations.surroundings import find_env, find_params, find_secrets
@@ -356,14 +356,13 @@ class _Resolving:
         return int(said.value)
 
     def _platforms(self) -> None:
-        from outlast.platforms.registry import is_known, known
+        from outlast.platforms.registry import is_known, unknown
 
         said = self.said.get("platform") or Said(self.settings.platform, "setting platform")
         names = [name.strip() for name in said.value.split(",")]
         for name in names:
-            if not is_known(name):
-                near = guess(name, known()) or ";"
-                raise SpecError(f"unknown platform {name!r} ({said.where}){near} installed: {', '.join(known())}")
+            if not is_known(name, self.settings):
+                raise unknown(name, self.settings, f" ({said.where})")
         if len(set(names)) < len(names):
             raise said.wrong("names a platform twice", hint="name each once, in the order to try them")
         self.values["platforms"] = tuple(names)

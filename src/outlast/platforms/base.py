@@ -10,12 +10,13 @@ import abc
 import enum
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from outlast.inside.records import Order
 
 if TYPE_CHECKING:  # pydantic costs a tenth of a second, which listing runs need not pay
     from outlast.model.spec import RunSpec
+    from outlast.platforms.accounts import Account
     from outlast.settings import Settings
 
 
@@ -50,6 +51,11 @@ class Launch:
     def job_name(self) -> str:
         return job_name(self.order.run, self.order.stint)
 
+    @property
+    def store(self) -> str:
+        """Address of the store where the stint finds its run folder: the run's own, or a mirror of it."""
+        return self.order.store or self.spec.store
+
 
 def job_name(run: str, stint: int) -> str:
     """The name a stint's job carries on every platform; launching twice under one name starts one job."""
@@ -64,15 +70,64 @@ class Plan:
     notices: tuple[str, ...] = ()  # sentences the user should read, e.g. "bubblewrap is not installed: …"
 
 
+class Field(NamedTuple):
+    """One thing that an account on a platform consists of; `outlast login` asks for it."""
+
+    name: str
+    question: str  # "Project id"
+    default: str = ""
+    required: bool = True
+    secret: bool = False  # asked for without showing it, kept in the keyring, never printed
+    help: str = ""  # where one finds it
+
+
+class Offer(NamedTuple):
+    """One kind of machine that a platform gives."""
+
+    name: str  # "modelarts.p3.large.public.free"
+    words: str  # "1 V100, 8 cpus, 64 GiB"
+    limit_s: float | None = None
+    is_free: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a platform says of itself and of the account, after a real call."""
+
+    state: Literal["ready", "full", "down", "signed-out"]
+    detail: str = ""  # one sentence: what the account may do, or why not
+    offers: tuple[Offer, ...] = ()
+    queue: str = ""  # "3 jobs wait", as far as the platform says
+
+
 class Platform(abc.ABC):
     """Somewhere that gives machines."""
 
     name: str
+    #: What an account consists of; empty: the platform needs none.
+    fields: ClassVar[tuple[Field, ...]] = ()
+    #: The platform ends a job after so long whatever was asked for; None: it does not.
+    limit_s: float | None = None
+    #: Address of a store that its stints can reach; empty: they reach what the keeper reaches.
+    store: str = ""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Platform:
-        """Set one up for a home; the registry calls this. Touches nothing."""
+        """Set one up for a home; the registry calls this for platforms without accounts. Touches nothing."""
         return cls()
+
+    @classmethod
+    def from_account(cls, account: Account, settings: Settings) -> Platform:
+        """Set one up for an account; the registry calls this for platforms with `fields`. Touches nothing."""
+        raise NotImplementedError(f"{cls.__name__} has no accounts")
+
+    def sees(self, address: str) -> bool:
+        """Whether a stint there can reach the store of an address, given its keys. Touches nothing."""
+        return True
+
+    def standing(self) -> Standing:
+        """Ask the platform how it is. Never raises for a platform that is away or does not know us: that is told."""
+        return Standing("ready")
 
     @abc.abstractmethod
     def check(self, spec: RunSpec) -> None:
@@ -84,7 +139,10 @@ class Platform(abc.ABC):
 
     @abc.abstractmethod
     def submit(self, launch: Launch) -> None:
-        """Start one stint and return at once. Never waits for scheduling; `poll` reports that. Idempotent by name."""
+        """Start one stint and return at once. Never waits for scheduling; `poll` reports that. Idempotent by name.
+
+        `Unavailable` when the platform takes no job now; nothing was started then.
+        """
 
     @abc.abstractmethod
     def poll(self, names: Iterable[str]) -> dict[str, Job]:

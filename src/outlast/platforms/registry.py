@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from outlast.errors import PlatformError, SpecError
+from outlast.platforms.accounts import Accounts
 from outlast.platforms.base import Platform
 from outlast.settings import Settings
 
@@ -26,25 +27,41 @@ class _Known(NamedTuple):
 
 _OURS = {
     "local": _Known("outlast.platforms.local.platform", "LocalPlatform", "pip install outlast"),
+    "modelarts": _Known("outlast.platforms.modelarts.platform", "ModelArts", "pip install 'outlast[modelarts]'"),
+    "openpai": _Known("outlast.platforms.openpai.platform", "OpenPai", "pip install 'outlast[openpai]'"),
+    "xihe": _Known("outlast.platforms.xihe.platform", "Xihe", "pip install outlast"),
 }
 
 
-def known() -> tuple[str, ...]:
-    """Names of all platforms that can be asked for, ours first."""
+def kinds() -> tuple[str, ...]:
+    """Every kind of platform, ours first."""
     return (*_OURS, *sorted(set(_others()) - set(_OURS)))
 
 
-def is_known(name: str) -> bool:
-    """Whether it can be asked for. Ours are known without reading what is installed, which takes its time."""
-    return name in _OURS or name in _others()
+def known(settings: Settings) -> tuple[str, ...]:
+    """Names that `--on` takes in this home: kinds that need no account, and accounts."""
+    free = [kind for kind in kinds() if not (kind in _OURS and kind != "local")]
+    return (*free, *(account.name for account in Accounts(settings.home).all()))
+
+
+def is_known(name: str, settings: Settings) -> bool:
+    """Whether it can be asked for. `local` is known without reading what is installed, which takes its time."""
+    return name == "local" or name in known(settings)
 
 
 def create(name: str, settings: Settings) -> Platform:
-    """The platform of that name, set up for this home. `SpecError` for a name that nobody knows."""
-    return _load(name).from_settings(settings)
+    """The platform or account of that name, set up for this home. `SpecError` for a name that nobody knows."""
+    accounts = Accounts(settings.home)
+    account = None if name == "local" else accounts.get(name)
+    if account is not None:
+        return load(account.kind).from_account(accounts.open(name), settings)
+    if not is_known(name, settings):
+        raise unknown(name, settings)
+    return load(name).from_settings(settings)
 
 
-def _load(name: str) -> type[Platform]:
+def load(name: str) -> type[Platform]:
+    """The class of a kind of platform; its module is imported now."""
     if name in _OURS:
         entry = _OURS[name]
         try:
@@ -54,7 +71,7 @@ def _load(name: str) -> type[Platform]:
     elif name in _others():
         found = _load_other(name)
     else:
-        raise SpecError(_unknown(name))
+        raise SpecError(f"unknown kind of platform '{name}'", hint="known: " + ", ".join(kinds()))
     platform: type[Platform] = found
     return platform
 
@@ -79,7 +96,11 @@ def _others() -> dict[str, metadata.EntryPoint]:
     return {entry.name: entry for entry in metadata.entry_points(group=ENTRY_POINTS)}
 
 
-def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name, known(), n=1)
-    guess = f"; did you mean '{close[0]}'?" if close else ";"
-    return f"unknown platform '{name}'{guess} installed: {', '.join(known())}"
+def unknown(name: str, settings: Settings, where: str = "") -> SpecError:
+    """What to say of a name that cannot be asked for; `where` tells who named it."""
+    if name in _OURS:
+        return SpecError(f"nobody is signed in to {name} here{where}", hint=f"sign in with: outlast login {name}")
+    there = known(settings)
+    close = difflib.get_close_matches(name, there, n=1)
+    guess = f"; did you mean {close[0]!r}?" if close else ";"
+    return SpecError(f"unknown platform {name!r}{where}{guess} installed: {', '.join(there)}")

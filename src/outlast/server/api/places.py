@@ -22,7 +22,7 @@ router = APIRouter(tags=["places"])
 def list_platforms(actor: Current, held: Held) -> Response:
     """Where runs can go; of this machine also how large it is."""
     need = Machine.look(held.home.local / "machine.json", remember=False).capacity
-    found = [{"name": name, "machine": need._asdict() if name == "local" else None} for name in known()]
+    found = [{"name": name, "machine": need._asdict() if name == "local" else None} for name in known(held.settings)]
     return answer({"platforms": found, "usual": held.settings.platform})
 
 
