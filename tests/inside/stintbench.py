@@ -57,7 +57,10 @@ class StintBench:
 
     def order(self, stint=1, *, limit_s=None, grace_s=2.0, secrets=(), memory_bytes=None):
         ids = Checkpoints(self.store, self.run).ids()
-        order = Order(self.run, stint, f"token{stint}", "local", limit_s, grace_s, resume_from=ids[-1] if ids else None)
+        order = Order(
+            run=self.run, stint=stint, token=f"token{stint}", platform="local", limit_s=limit_s, grace_s=grace_s,
+            resume_from=ids[-1] if ids else None,
+        )  # fmt: skip
         self.store.put(layout.order_key(self.run, stint), order.to_bytes())
         work = self.folder / "work" / f"{stint:04d}"
         work.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Set
 
 from .errors import Changed, InsideError, NotFound, RequestError
+from .stores import is_remote
 
 if TYPE_CHECKING:
     from .move.address import Address
@@ -39,12 +40,14 @@ class Trouble(NamedTuple):
     may_pass: bool  # trying again may help
 
 
-def outputs_of(spec: Mapping[str, Any], code_dir: str) -> List[Output]:
+def outputs_of(spec: Mapping[str, Any], code_dir: str, is_borrowed: bool = False) -> List[Output]:
     """The outputs that are to be brought somewhere. Scripts of ModelArts' first generation bring theirs themselves.
 
-    The mover is imported only when there is something to move.
+    From a borrowed machine nothing is brought to folders: they are meant on the user's own. The mover is imported
+    only when there is something to move.
     """
-    named = [each for each in spec.get("outputs", ()) if each.get("target")]
+    kept = kept_back(spec) if is_borrowed else []
+    named = [each for each in spec.get("outputs", ()) if each.get("target") and each["name"] not in kept]
     if not named or spec.get("contract") == "modelarts-v1":
         return []
     from .move.address import parse
@@ -53,6 +56,11 @@ def outputs_of(spec: Mapping[str, Any], code_dir: str) -> List[Output]:
         Output(each["name"], os.path.join(code_dir, each["path"]), parse(each["target"])._replace(into=True))
         for each in named
     ]
+
+
+def kept_back(spec: Mapping[str, Any]) -> List[str]:
+    """Names of the outputs that belong into a folder of the user's own machine."""
+    return [each["name"] for each in spec.get("outputs", ()) if each.get("target") and not is_remote(each["target"])]
 
 
 class Courier:

@@ -41,6 +41,12 @@ class Place(Record):
     network: bool = True
     notices: List[str] = dataclasses.field(default_factory=list)
     secret_names: List[str] = dataclasses.field(default_factory=list)
+    python: str = ""  # on a borrowed machine its own interpreter; empty: the one that the spec names
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether paths in the spec are those of another machine."""
+        return bool(self.python)
 
     @property
     def home(self) -> str:

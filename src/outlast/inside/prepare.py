@@ -12,6 +12,7 @@ from . import environment, pinning, promised, sandbox, staging
 from .blobs import Blobs
 from .checkpoints import Checkpoints, Restored
 from .contracts.base import Rendered
+from .delivery import kept_back
 from .errors import PlaceError
 from .namenodes import show_hosts
 from .place import without_secrets
@@ -44,7 +45,7 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     ready = _environment(stint)
     stint.enter("staging")
     staged = staging.stage_inputs(inputs, stint.code_dir, stint.place.sandbox)
-    for notice in (*stint.place.notices, *staged.notices):
+    for notice in (*stint.place.notices, *staged.notices, *_kept_back(stint)):
         stint.say(notice)
     stint.enter("restoring")
     restored = _restore(stint)
@@ -61,6 +62,12 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
     if stint.place.sandbox:
         argv = _sandboxed(stint, rendered, staged, env, writable, [*ready.folders, *played.readonly])
     return Prepared(argv, env, restored, stint.place.sandbox)
+
+
+def _kept_back(stint: Stint) -> List[str]:
+    names = kept_back(stint.spec) if stint.place.is_borrowed else []
+    words = "output %s stays with the run: its folder is on another machine; get it with: outlast fetch %s"
+    return [words % (name, stint.run) for name in names]
 
 
 def _bring(stint: Stint, inputs: List[staging.Input]) -> List[staging.Input]:
@@ -81,7 +88,7 @@ def _environment(stint: Stint) -> environment.Environment:
     return pinning.prepare(
         stint.spec.get("environment"),
         os.path.join(stint.code_dir, requirements) if requirements else None,
-        find_python(stint.spec["python"]),
+        stint.place.python or find_python(stint.spec["python"]),
         stint.place.cache,
         lambda argv, env, writable, readonly: _run_tool(stint, argv, env, writable, readonly),
         stint.say,

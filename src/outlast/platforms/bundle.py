@@ -22,7 +22,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 
 def inside_bundle(cache: Path) -> Path:
     """A zip that runs one stint: `python outlast-inside-….zip place.json`. Made once, the same bytes everywhere."""
-    files = _files()
+    files = inside_files()
     target = cache / "inside" / f"outlast-inside-{_digest(files)}.zip"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def inside_folder(cache: Path, *, create: bool = True) -> Path:
 
     Without `create` it is only named.
     """
-    files = _files()
+    files = inside_files()
     target = cache / "inside" / f"outlast-inside-{_digest(files)}"
     if target.is_dir() or not create:
         return target
@@ -68,7 +68,7 @@ def _rename(aside: Path, target: Path) -> None:
             raise
 
 
-def _files() -> dict[str, bytes]:
+def inside_files() -> dict[str, bytes]:
     """Everything that travels, by its name in the archive."""
     found = {"__main__.py": _MAIN}
     names = [_PACKAGE / "__init__.py", _PACKAGE / "callbacks.py"]
