@@ -7,7 +7,7 @@ import hashlib
 import io
 import os
 import uuid
-from typing import BinaryIO, Iterable, Iterator, List, NamedTuple, Tuple, Union, cast
+from typing import BinaryIO, Callable, Iterable, Iterator, List, NamedTuple, Tuple, Union, cast
 
 from .abreast import abreast
 from .digest import PIECE_BYTES, Digest
@@ -32,8 +32,10 @@ class Blobs:
     otherwise a training that repeats itself bit for bit would commit the damaged blob again and again.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, moved: Callable[[int], None] = lambda _: None) -> None:
+        """`moved` is told of every piece that `get_file` fetches."""
         self._store = store
+        self._moved = moved
 
     def put_file(self, path: str) -> Tuple[str, int]:
         """Keep a file's bytes; returns their digest and size. What is there already is not sent again."""
@@ -114,7 +116,7 @@ class Blobs:
             fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "wb", buffering=0) as file, Digest() as digest:
             try:
-                self._store.read_into(blob_key(sha256), cast(BinaryIO, _Sink(file, temp, digest, size)))
+                self._store.read_into(blob_key(sha256), cast(BinaryIO, _Sink(file, temp, digest, size, self._moved)))
             except NotFound:
                 raise Damaged("the store has no blob %s" % sha256) from None
             if digest.size_bytes != size:
@@ -172,8 +174,9 @@ class Blobs:
 class _Sink(io.RawIOBase):
     """Where `read_into` writes: into the file and the digest. Stops early when there is more than promised."""
 
-    def __init__(self, file: io.RawIOBase, path: str, digest: Digest, size: int) -> None:
+    def __init__(self, file: io.RawIOBase, path: str, digest: Digest, size: int, moved: Callable[[int], None]) -> None:
         super().__init__()
+        self._moved = moved
         self._file = file
         self._path = path
         self._digest = digest
@@ -187,6 +190,7 @@ class _Sink(io.RawIOBase):
         with _local_faults(self._path):
             while view:
                 view = view[self._file.write(view) or 0 :]
+        self._moved(len(piece))
         return len(piece)
 
 

@@ -52,6 +52,10 @@ def beat_key(run: str, stint: int) -> str:
     return stint_prefix(run, stint) + "beat.json"
 
 
+def usage_key(run: str, stint: int) -> str:
+    return stint_prefix(run, stint) + "usage.json"
+
+
 def end_key(run: str, stint: int) -> str:
     return stint_prefix(run, stint) + "end.json"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import Callable, Optional
@@ -19,6 +20,8 @@ NUDGE_S = 0.1
 
 #: Told when the store answers again: for how many seconds it did not, and what it said last.
 Back = Callable[[float, str], None]
+#: The history of the machine's use when it shall be written now, else None; told whether this is the last time.
+Used = Callable[[bool], Optional[bytes]]
 
 
 class Pulse:
@@ -29,14 +32,16 @@ class Pulse:
     """
 
     def __init__(
-        self, store: Store, run: str, stint: int, compose: Callable[[int], Beat], back: Optional[Back] = None
-    ) -> None:
+        self, store: Store, run: str, stint: int, compose: Callable[[int], Beat], back: Optional[Back] = None,
+        used: Optional[Used] = None,
+    ) -> None:  # fmt: skip
         """`store` should be one that gives up soon: while it is asked again and again, the pulse stands still."""
         self._store = store
         self._run = run
         self._stint = stint
         self._compose = compose
         self._back = back
+        self._used = used
         self._count = 0
         self._away_at: Optional[float] = None  # since when the store does not answer
         self._closing = threading.Event()
@@ -62,10 +67,16 @@ class Pulse:
         self._count += 1
         try:
             self._store.put_quick(layout.beat_key(self._run, self._stint), self._compose(self._count).to_bytes())
+            self._keep_usage(is_last=False)
         except InsideError as error:
             self._is_away("the store cannot be written: %s" % error)
         else:
             self._is_there()
+
+    def _keep_usage(self, is_last: bool) -> None:
+        history = self._used(is_last) if self._used is not None else None
+        if history is not None:
+            self._store.put_quick(layout.usage_key(self._run, self._stint), history)
 
     def look(self) -> None:
         """Read what the other half wants, as far as the store answers."""
@@ -111,6 +122,8 @@ class Pulse:
                 self.look()
             self._closing.wait(nudge_s)
             self._nudge.wait(look_s - nudge_s)
+        with contextlib.suppress(InsideError):  # a history without its last minute is one, too
+            self._keep_usage(is_last=True)
 
 
 def read_control(store: Store, run: str) -> Optional[Control]:

@@ -144,7 +144,7 @@ class End(Record):
 
     NAME: ClassVar[str] = "end.json"
 
-    reason: str  # finished, hand-over, time-limit, preempted, lost, script-error, setup-error, stopped
+    reason: str  # finished, hand-over, time-limit, preempted, lost, script-error, setup-error, stopped, refused
     message: str = ""  # one sentence for the user
     cause: str = ""  # for setup-error: "request" (retrying cannot help) or "place" (it may)
     exit_code: Optional[int] = None  # negative: ended by that signal

@@ -47,7 +47,7 @@ def run_stint(place: Place) -> int:
         return 0
     # Commits wait for a store that is away; the pulse must not, so it has a handle of its own.
     ears = open_store(place.store, access, HURRIED) if store.pace_s else store
-    pulse = Pulse(ears, stint.run, stint.number, stint.compose_beat, _back(stint))
+    pulse = Pulse(ears, stint.run, stint.number, stint.compose_beat, _back(stint), stint.used)
     stint.nudge = pulse.nudge
     stint.stopping = lambda: pulse.want_stop.is_set() or pulse.fenced.is_set() or _is_late(stint)
     pulse.start()

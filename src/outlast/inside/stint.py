@@ -14,6 +14,7 @@ from .records import Beat, Order, now_text
 from .shipper import Shipper
 from .stores.access import Access
 from .stores.base import Store
+from .usage import Usage
 
 
 class Stint:
@@ -44,6 +45,7 @@ class Stint:
         self.committed = 0
         self.notice = ""
         self.sample: Callable[[], Dict[str, Any]] = dict
+        self.usage = Usage()
         self.nudge: Callable[[], None] = lambda: None
         self.stopping: Callable[[], bool] = lambda: False  # the user wants no more, or the stint is not ours any more
         self.accesses = accesses_from(os.environ)  # how the stores of inputs are reached, by `Address.root`
@@ -96,6 +98,8 @@ class Stint:
         """The beat as of now."""
         now_s = self.elapsed_s()
         progress = self.progress
+        device = self.sample()
+        self.usage.add(now_s, device)
         return Beat(
             count=count,
             phase=self.phase,
@@ -103,7 +107,7 @@ class Stint:
             time_left_s=self.deadline.time_left_s(now_s),
             metrics=dict(progress.metrics),
             best=dict(progress.best),
-            device=self.sample(),
+            device=device,
             last_checkpoint=self.last_checkpoint,
             notice=self.notice,
             phases=self.phases.phases(),
@@ -111,6 +115,10 @@ class Stint:
             **progress.snapshot(),
             **progress.rate(),
         )
+
+    def used(self, is_last: bool) -> Optional[bytes]:
+        """How busy the machine was so far, when that shall be written now."""
+        return self.usage.due(self.elapsed_s(), is_last)
 
 
 def _keys(accesses: Iterable[Access]) -> List[str]:
@@ -120,6 +128,8 @@ def _keys(accesses: Iterable[Access]) -> List[str]:
 
 def _log_copy(spec: Dict[str, Any], place: Place) -> str:
     """Where the log appears a second time, under the name that the script's own system gives it; empty: nowhere."""
+    if spec.get("log_copy"):  # a platform that hears nothing else of its stint put it into the spec that travels
+        return str(spec["log_copy"])
     folder = spec.get("log_folder")
     if not folder:
         return ""

@@ -64,7 +64,10 @@ class Supervisor:
             restored.known,
         )
         self.courier = Courier(
-            outputs_of(stint.spec, stint.code_dir), stint.accesses, stint.spec.get("maps"), stint.say
+            outputs_of(stint.spec, stint.code_dir, stint.place.is_borrowed),
+            stint.accesses,
+            stint.spec.get("maps"),
+            stint.say,
         )
         self._tickets: Dict[int, Candidate] = {}
         self._asked = ""

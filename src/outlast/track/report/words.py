@@ -57,7 +57,7 @@ CHINESE = {
     "planned": "已计划", "submitted": "已提交", "preparing": "准备中", "handing-over": "交接中",
     "running": "运行中", "succeeded": "成功", "failed": "失败", "stopped": "已停止",
     "finished": "完成", "hand-over": "交接", "time-limit": "到时限", "preempted": "被抢占",
-    "script-error": "脚本出错", "setup-error": "准备失败",
+    "script-error": "脚本出错", "setup-error": "准备失败", "refused": "平台未接收",
 }  # fmt: skip
 _UNITS = {"d": "天", "h": "小时", "min": "分", "s": "秒"}
 
