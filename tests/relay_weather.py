@@ -94,11 +94,14 @@ _EVENTS = {
     "blind": lambda w, k, r: w.blind(),
     "hear": lambda w, k, r: w.hear(),
     "unkillable": lambda w, k, r: setattr(w, "unkillable", r.random() < 0.5),
+    "refuse": lambda w, k, r: w.refuse(*r.choices(("full", "lost", ""), k=r.randint(1, 4))),
+    "down": lambda w, k, r: w.go_down(),
+    "offer": lambda w, k, r: w.offer(),
     "stop": lambda w, k, r: w.stop(),
     "resume": lambda w, k, r: w.resume() if w.folder.want == "stop" else None,
 }
 
-# Three kinds of weather, so that long healthy chains are as well covered as storms.
+# Four kinds of weather, so that long healthy chains are as well covered as storms.
 _CHANCES = (
     (("turn", 8), ("start", 5), ("work", 8), ("wait", 3), ("kill", 1), ("crash", 1), ("look", 2), ("act", 2)),
     (
@@ -109,5 +112,9 @@ _CHANCES = (
     (
         ("turn", 6), ("look", 3), ("act", 4), ("crash", 1), ("start", 5), ("work", 8), ("wait", 3), ("kill", 3),
         ("twice", 2), ("mute", 2), ("blind", 2), ("unkillable", 1), ("stop", 1), ("resume", 2), ("forget", 2),
+    ),
+    (
+        ("turn", 7), ("look", 3), ("act", 4), ("crash", 1), ("start", 5), ("work", 8), ("wait", 4), ("kill", 1),
+        ("refuse", 3), ("down", 3), ("offer", 2), ("forget", 1), ("hide", 1), ("blind", 1),
     ),
 )  # fmt: skip

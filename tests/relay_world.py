@@ -58,6 +58,9 @@ class Memory:
     gone: tuple[int, float] | None = None
     running: tuple[int, float] | None = None
     submitted: dict[int, float] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+    waiting: tuple[int, float] | None = None
+    heard: dict[int, PlatformJob] = field(default_factory=dict)  # the last answer about each job
     ended: dict[int, float] = field(default_factory=dict)
     asked_stop: float | None = None
 
@@ -91,8 +94,11 @@ class Keeper:
         if isinstance(action, WriteOrder):
             world.folder.put_order(action.stint, action.resume_from)
         elif isinstance(action, Submit):
-            world.submit(action.stint)
-            self.memory.submitted.setdefault(action.stint, world.now)
+            refusal = world.submit(action.stint)
+            if refusal:
+                self.memory.refused[action.stint] = refusal
+            else:
+                self.memory.submitted.setdefault(action.stint, world.now)
         elif isinstance(action, Cancel):
             world.cancel(action.stint)
         elif isinstance(action, WriteEnd):
@@ -112,6 +118,9 @@ class World:
         self.now = 0.0
         self.failed_once = False
         self.unkillable = False  # cancelling leaves a zombie behind
+        self.refusals: list[str] = []  # what the next submits meet: "full", or "lost": started, the answer lost
+        self.elsewhere = ""  # another platform could be asked
+        self.is_down = False  # the platform does not answer; what it said last is remembered
         self._settled: dict[int, tuple[int, StintSeen]] = {}
 
     # -- what a keeper sees ------------------------------------------------------------------------------------
@@ -133,13 +142,14 @@ class World:
             resume_from=folder.resume_from,
             stints=stints,
             checkpoints=tuple(folder.manifests),
+            elsewhere=self.elsewhere,
         )
 
     def _stint(self, number: int, memory: Memory) -> StintSeen:
         folder = self.folder
         names = folder.of_stint.get(number, ())
         end = folder.ends.get(number)
-        job = self._poll(number)
+        job, unheard = self._heard(number, memory)
         alive = job.state in (Job.QUEUED, Job.RUNNING)
         is_last = number == len(folder.orders)
         if end is not None and not is_last and not alive:
@@ -155,8 +165,15 @@ class World:
         if end is None:
             silent_s, running_s, gone_s = self._ages(number, job.state, claimed, memory)
         submitted = memory.submitted.get(number)
+        waits = end is None and not claimed and (job.state is Job.QUEUED or (unheard and job.state is Job.ABSENT))
+        if not waits or memory.waiting is None or memory.waiting[0] != number:
+            memory.waiting = (number, self.now) if waits else None
         seen = StintSeen(
             number=number,
+            platform="toy",
+            refused=memory.refused.get(number, ""),
+            unheard="is down" if unheard else "",
+            waiting_s=self.now - memory.waiting[1] if memory.waiting else None,
             job=job.state,
             preempted=job.preempted,
             job_exit=job.exit_code,
@@ -196,6 +213,17 @@ class World:
             memory.gone = None
         return silent_s, running_s, gone_s
 
+    def _heard(self, number: int, memory: Memory) -> tuple[PlatformJob, bool]:
+        """What a keeper hears, as `observe` reads it: a claim is newer than any answer that cannot be had now."""
+        if not self.is_down:
+            job = self._poll(number)
+            memory.heard[number] = PlatformJob(job.state, job.preempted, job.exit_code)
+            return job, False
+        job = memory.heard.get(number, _NO_JOB)
+        if number in self.folder.claims and job.state in (Job.ABSENT, Job.QUEUED):
+            job = PlatformJob(Job.RUNNING)
+        return job, True
+
     def _poll(self, number: int) -> PlatformJob:
         job = self.jobs.get(number)
         if job is None:
@@ -207,10 +235,23 @@ class World:
 
     # -- the platform ------------------------------------------------------------------------------------------
 
-    def submit(self, stint: int) -> None:
+    def submit(self, stint: int) -> str:
+        """What a platform says that takes no job; empty when it took it."""
         require(stint in self.folder.orders, f"stint {stint} was submitted before it was ordered")
-        if stint not in self.jobs:
+        refusal = "down" if self.is_down else self.refusals.pop(0) if self.refusals else ""
+        if stint not in self.jobs and refusal in ("", "lost"):
             self.jobs[stint] = PlatformJob()
+        return refusal
+
+    def refuse(self, *words: str) -> None:
+        self.refusals.extend(words)
+
+    def go_down(self) -> None:
+        self.is_down = not self.is_down
+
+    def offer(self) -> None:
+        """Another platform of the list can be asked, or cannot any more."""
+        self.elsewhere = "" if self.elsewhere else "other"
 
     def hide(self, looks: int) -> None:
         """The newest job is not listed for the next few looks."""
@@ -366,7 +407,8 @@ class World:
     def calm(self, keeper: Keeper, *, most_turns: int = 400) -> Decision:
         """No more faults: everything works and keepers look often. Returns the final decision."""
         self.hear()
-        self.unkillable = False
+        self.unkillable = self.is_down = False
+        self.refusals.clear()
         for _ in range(most_turns):
             decision = keeper.look()
             while keeper.act():

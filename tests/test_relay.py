@@ -13,6 +13,7 @@ from outlast.model.states import EndReason, RunState, StintState
 from outlast.platforms.base import JobState
 from outlast.relay import (
     Cancel,
+    Choice,
     EndSeen,
     Job,
     Policy,
@@ -260,6 +261,10 @@ def is_lost(actions: tuple[object, ...], reason: EndReason = E.LOST) -> bool:
     return isinstance(end, WriteEnd) and end.reason is reason and cancel == Cancel(1)
 
 
+def is_refused(actions: tuple[object, ...]) -> bool:
+    return is_lost(actions, E.REFUSED)
+
+
 def is_wait(actions: tuple[object, ...]) -> bool:
     return len(actions) == 1 and isinstance(actions[0], Wait)
 
@@ -271,7 +276,7 @@ def test_order_without_a_job_is_submitted():
 def test_job_that_is_not_listed_yet_is_waited_for_then_asked_for_again_then_given_up():
     assert is_wait(tend(since_submit_s=0.1, gone_s=0.1))
     assert tend(since_submit_s=31.0, gone_s=31.0) == (Submit(1),)
-    assert is_lost(tend(since_submit_s=121.0, gone_s=121.0))
+    assert is_refused(tend(since_submit_s=121.0, gone_s=121.0))
     # One poll that misses a job which has queued for an hour proves nothing.
     assert is_wait(tend(since_submit_s=3600.0, gone_s=0.0))
 
@@ -395,3 +400,58 @@ def test_killed_script_probably_ran_out_of_memory(exit_code):
 @pytest.mark.parametrize("exit_code", [0, 1, 85, 255, None])
 def test_unknown_last_words_get_no_invented_suggestion(exit_code):
     assert suggest_fix(("epoch 3 loss 0.4 nancy", "goodbye {0} %s"), exit_code) == ""
+
+
+# -- several platforms ----------------------------------------------------------------------------------------------
+
+
+def test_refused_stint_never_counts_and_leaves_the_verdict_on_the_one_before():
+    run = [ended(1, E.HAND_OVER, 2), *(ended(number, E.REFUSED, message="full") for number in range(2, 40))]
+    decision = decide(seen(*run, policy=Policy(max_stints=2)))
+    assert decision.actions == (WriteOrder(40, "0001-000002"), Submit(40))
+    assert decision.message == "full"
+    lost = [ended(number, E.LOST) for number in range(1, 6)]
+    assert run_state(seen(*lost, *(ended(number, E.REFUSED) for number in range(6, 30)))) is RunState.RUNNING
+    assert decide(seen(ended(1, E.REFUSED), ended(2, E.FINISHED))).message == "finished after 1 stint"
+
+
+def test_run_that_was_only_refused_has_not_started():
+    refused = dataclasses.replace(ended(1, E.REFUSED), claimed=False)
+    assert run_state(seen(refused)) is RunState.QUEUED
+
+
+def test_order_carries_the_choice_and_waits_while_there_is_none():
+    chosen = decide(seen(choice=Choice("lab-pai", "free-v100 is full")))
+    assert chosen.actions == (WriteOrder(1, None, "lab-pai", "free-v100 is full"), Submit(1))
+    waiting = decide(seen(choice=Choice("", "waits for a platform: all are full", 12.0)))
+    assert waiting.actions == (Wait(12.0, "waits for a platform: all are full"),)
+    assert (waiting.state, waiting.message) == (RunState.QUEUED, "waits for a platform: all are full")
+
+
+def test_platform_that_took_no_job_is_left_at_once_unless_it_has_the_job_after_all():
+    assert is_refused(tend(refused="free-v100 took no job"))
+    assert is_wait(tend(job=Job.QUEUED, refused="the answer was lost"))
+    assert is_wait(tend(job=Job.RUNNING, claimed=True, silent_s=1.0, refused="the answer was lost"))
+
+
+def test_queue_is_left_after_the_patience_only_when_there_is_somewhere_to_go():
+    stint = StintSeen(1, job=Job.QUEUED, platform="free-v100", waiting_s=1801.0)
+    assert is_wait(decide(seen(stint)).actions)
+    decision = decide(seen(stint, elsewhere="lab-pai"))
+    assert is_refused(decision.actions) and "30 min 1 s in the queue of free-v100" in decision.message
+    patient = dataclasses.replace(stint, waiting_s=100.0)
+    assert decide(seen(patient, elsewhere="lab-pai")).actions == (Wait(1700.0, "stint 1 is queued"),)
+
+
+def test_platform_that_does_not_answer_costs_no_running_stint():
+    alive = StintSeen(1, job=Job.RUNNING, claimed=True, silent_s=5.0, unheard="is down", platform="lab-pai")
+    assert is_wait(decide(seen(alive, elsewhere="local")).actions)
+    assert is_lost(decide(seen(dataclasses.replace(alive, silent_s=61.0))).actions)
+
+
+def test_platform_that_does_not_answer_is_left_when_the_stint_has_no_runner_and_another_can_be_asked():
+    waiting = StintSeen(1, since_submit_s=90.0, gone_s=90.0, unheard="has been down for 61 s", waiting_s=61.0,
+                        platform="lab-pai")  # fmt: skip
+    assert is_wait(decide(seen(waiting)).actions)
+    decision = decide(seen(waiting, elsewhere="local"))
+    assert is_refused(decision.actions) and decision.message == "lab-pai has been down for 61 s"

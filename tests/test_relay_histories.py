@@ -110,7 +110,9 @@ class RelayMachine(RuleBasedStateMachine):
     def kill(self, preempted: bool, zombie: bool) -> None:
         self.world.kill(preempted=preempted, zombie=zombie)
 
-    @rule(fault=st.sampled_from(("requeue", "forget", "start_twice", "mute", "blind", "hear", "stop")))
+    @rule(fault=st.sampled_from(
+        ("requeue", "forget", "start_twice", "mute", "blind", "hear", "stop", "go_down", "offer")
+    ))  # fmt: skip
     def fault(self, fault: str) -> None:
         getattr(self.world, fault)()
 
@@ -118,6 +120,10 @@ class RelayMachine(RuleBasedStateMachine):
     def trouble(self, looks: int, unkillable: bool) -> None:
         self.world.hide(looks)
         self.world.unkillable = unkillable
+
+    @rule(words=st.lists(st.sampled_from(("full", "lost", "")), min_size=1, max_size=3))
+    def refuse(self, words: list[str]) -> None:
+        self.world.refuse(*words)
 
     @precondition(lambda self: self.world.folder.want == "stop")
     @rule()
@@ -220,9 +226,17 @@ def _impatient(seen: RunSeen) -> Decision:
     return decision
 
 
+def _resentful(seen: RunSeen) -> Decision:
+    """Gives a run up when a platform has taken no job for it."""
+    decision = decide(seen)
+    if seen.stints and seen.stints[-1].was_refused:
+        return Decision(RunState.FAILED, (), "gave up", decision.stint_state)
+    return decision
+
+
 @pytest.mark.parametrize(
-    "broken", [_without(Submit), _without(WriteEnd), _hasty, _forgetful, _impatient],
-    ids=["never submits", "never fences", "hasty", "forgetful", "impatient"],
+    "broken", [_without(Submit), _without(WriteEnd), _hasty, _forgetful, _impatient, _resentful],
+    ids=["never submits", "never fences", "hasty", "forgetful", "impatient", "resentful"],
 )  # fmt: skip
 def test_world_catches_a_broken_relay(broken, monkeypatch):
     monkeypatch.setattr(relay_world, "decide", broken)

@@ -7,6 +7,7 @@ OutlastError
 ├── NotFoundError         no such run, stint, file      exit 10
 ├── CredentialError       log in                        exit 11
 ├── PlatformError         theirs; `retryable` says whether waiting helps   exit 12
+│   ├── Unavailable       it takes no stint now; another platform may
 │   └── StoreError        the store cannot be reached, is full
 └── RunFailed             your script, or the run as a whole   exit 1
 

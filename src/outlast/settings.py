@@ -43,11 +43,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("launch_silence_s", "120", "a started stint that claims nothing for so long is lost", "duration"),
     Setting("no_progress_limit", "3", "stints in a row without a new checkpoint before a run gives up", "count"),
     Setting("backoff_s", "0,1,5,30,120,300", "waits before the next stint, by lost stints in a row", "durations"),
+    Setting("refusal_wait_s", "10", "first wait before a platform that refused is asked again; it grows", "duration"),
     Setting("keeper_idle_s", "60", "the keeper exits when there was nothing to do for so long", "duration"),
     Setting("sandbox", "auto", "run scripts in bubblewrap: auto, on or off", "sandbox"),
     Setting("user_weights", "", "shares of the machine when it is full, like 'ann=2,bob=1'", "weights"),
     Setting("keep_last", "3", "checkpoints of each run that gc keeps", "count"),
     Setting("free_limit_s", "1h", "time limit of a job on a free flavor at the server's ModelArts door", "duration"),
+    Setting("training_limit_s", "24h", "time limit of a training instance of a hub project", "duration"),
     Setting("database", "", "where accounts and the list of runs are kept; empty means files in the home", "database"),
     Setting("smtp", "", "mail server of notifications, like smtp://robot@mail.lab:587?from=robot@lab.org", "text"),
     Setting("notice_private", "off", "let notifications go to private networks and over http: on or off", "switch"),
@@ -172,11 +174,13 @@ class Settings:
     launch_silence_s: float
     no_progress_limit: int
     backoff_s: tuple[float, ...]
+    refusal_wait_s: float
     keeper_idle_s: float
     sandbox: str
     user_weights: Mapping[str, float]
     keep_last: int
     free_limit_s: float
+    training_limit_s: float
     database: str
     smtp: str
     notice_private: bool

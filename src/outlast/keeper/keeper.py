@@ -8,6 +8,7 @@ import secrets as random_words
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from outlast.errors import CredentialError, HomeError, OutlastError, PlatformError
 from outlast.inside.errors import AccessDenied, InsideError, NotFound
@@ -18,12 +19,16 @@ from outlast.keeper.accesses import Accesses, addresses_of
 from outlast.keeper.home import Home
 from outlast.keeper.inbox import absorb
 from outlast.keeper.index import Index, IndexDamaged, RunRow
+from outlast.keeper.mirror_doors import Doors
+from outlast.keeper.mirrors import Mirrors
 from outlast.keeper.opening import index_of
+from outlast.keeper.platforms import Platforms
 from outlast.keeper.rebuild import rebuild_index
 from outlast.keeper.run import QUIET_S, KeptRun, Look
 from outlast.keeper.servers import Servers
 from outlast.keeper.sweeps import Sweeps
 from outlast.keeper.view import view_from_json
+from outlast.keeper.wake import wake
 from outlast.model.view import RunView
 from outlast.platforms.base import Job, Platform
 from outlast.settings import Settings
@@ -57,12 +62,10 @@ class Keeper:
         self.settings = settings
         self.holder = f"{self.home.id}:{random_words.token_hex(8)}"
         self._open_store = open_store
-        self._create_platform = create_platform or (lambda name: _create_platform(name, settings))
         self._clock = clock
         self._accesses = Accesses(self.home)
         self._servers = Servers(self.home.path)
         self._sweeps = Sweeps(clock)
-        self._platforms: dict[str, Platform] = {}
         self._due: dict[str, float] = {}  # when to look at a run again whose store is reached over a network
         self._failures: dict[str, int] = {}  # looks in a row that failed, by run
         self._unread: set[str] = set()  # runs whose store did not answer the last time
@@ -71,6 +74,14 @@ class Keeper:
         self._rows: dict[str, RunRow] = {}
         self._busy_at = clock()
         self._index = self._open_index()
+        self._platforms = Platforms(
+            settings, create_platform or (lambda name: _create_platform(name, settings)), uses=self._uses,
+            wake=lambda: wake(self.home), clock=clock,
+        )  # fmt: skip
+        doors = Doors(self._accesses, lambda name: self._platforms.line(name).platform)
+        self._mirrors = Mirrors(
+            self.home.cache / "mirrors", doors.open_store, doors.send_inputs, wake=lambda: wake(self.home)
+        )
 
     @property
     def idle_s(self) -> float:
@@ -126,9 +137,8 @@ class Keeper:
     def wake_fds(self) -> list[int]:
         """Descriptors of every platform in use that become readable when a job may have ended."""
         found: list[int] = []
-        for name, platform in self._platforms.items():
-            with self._trouble_of(f"platform {name}"):
-                found.extend(platform.wake_fds())
+        with self._trouble_of("the platforms"):
+            found = self._platforms.wake_fds()
         return found
 
     def close(self) -> None:
@@ -136,8 +146,8 @@ class Keeper:
         with contextlib.suppress(OutlastError):
             self._index.release_leases(self.holder)
         self._index.close()
-        for platform in self._platforms.values():
-            platform.close()
+        self._mirrors.close()
+        self._platforms.close()
 
     def _refresh(self, row: RunRow) -> bool:
         """Read what changed in a run's folder. False when the run is not ours or cannot be read now."""
@@ -215,16 +225,23 @@ class Keeper:
     def _adopt(self, row: RunRow) -> KeptRun:
         store = self._open_store(row.store) if self._open_store else self._accesses.open_run(row.store, row.id)
         log.info("%s: looking after it", row.id)
-        return KeptRun(store, row.id, self.settings, self._platform, self._private, self._clock)
+        return KeptRun(store, row.id, self.settings, self._platforms, self._private, self._clock, self._mirrors)
 
     def _private(self, run: str) -> dict[str, str]:
         """What a stint's runner must be told and nobody else."""
-        return self._accesses.secrets_of(run, addresses_of(self._kept[run].folder.spec))
+        folder = self._kept[run].folder
+        mirror = folder.orders[folder.last].store
+        try:
+            return self._accesses.secrets_of(run, [*addresses_of(folder.spec), *filter(None, [mirror])])
+        except CredentialError:
+            if not mirror:
+                raise
+            # The account may have keys of its own for its store; its platform adds them.
+            return self._accesses.secrets_of(run, addresses_of(folder.spec))
 
-    def _platform(self, name: str) -> Platform:
-        if name not in self._platforms:
-            self._platforms[name] = self._create_platform(name)
-        return self._platforms[name]
+    def _uses(self) -> list[Mapping[str, Any]]:
+        """What every run of this home has used of each platform."""
+        return [row.view.get("used_s") or {} for row in self._index.all_runs()]
 
     def _poll_all(self, rows: list[RunRow]) -> tuple[dict[str, Job], set[str]]:
         """One question per platform for the jobs of all runs, and the runs whose platforms have answered."""
@@ -238,12 +255,14 @@ class Keeper:
         answered = {row.id for row in rows}
         for platform, names in wanted.items():
             try:
-                jobs.update(self._platform(platform).poll(names))
+                jobs.update(self._platforms.poll({platform: names}))
             except Exception as error:  # noqa: BLE001 - the runs on other platforms go on
                 for row in askers[platform]:
                     self._note(row, error)
                     answered.discard(row.id)
-        return jobs, answered
+        # Of a platform far away nothing may be known yet: its runs are looked at when it has answered.
+        waiting = {row.id for row in rows if not self._kept[row.id].is_heard(jobs)}
+        return jobs, answered - waiting
 
     def _holds_lease(self, run: str) -> bool:
         now = self._clock()
@@ -260,6 +279,7 @@ class Keeper:
         self._renewed.pop(run, None)
         self._rows.pop(run, None)
         self._due.pop(run, None)
+        self._mirrors.forget(run)
 
     def _open_index(self) -> Index:
         try:

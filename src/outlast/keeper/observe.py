@@ -18,6 +18,8 @@ from outlast.platforms.base import Job, JobState, job_name
 
 R = TypeVar("R", bound=Record)
 
+_NONE: Mapping[int, str] = {}
+
 #: Committed checkpoints are listed anew after so long even when no beat mentions a new one.
 RELIST_S = 5.0
 
@@ -145,8 +147,10 @@ class Ages:
         return None if known is None else self._clock() - known[1]
 
 
-def run_seen(folder: RunFolder, jobs: Mapping[str, Job], ages: Ages, policy: relay.Policy) -> relay.RunSeen:
-    """One look at a run, in the relay's words."""
+def run_seen(
+    folder: RunFolder, jobs: Mapping[str, Job], ages: Ages, policy: relay.Policy, refusals: Mapping[int, str] = _NONE
+) -> relay.RunSeen:
+    """One look at a run, in the relay's words; `refusals` holds what platforms said that took no job for a stint."""
     control = folder.control
     stopping_s = ages.of("want", control.want)
     return relay.RunSeen(
@@ -156,7 +160,10 @@ def run_seen(folder: RunFolder, jobs: Mapping[str, Job], ages: Ages, policy: rel
         why_stop=control.why,
         since_stint=control.since_stint,
         resume_from=control.resume_from,
-        stints=tuple(_stint_seen(folder, number, jobs, ages) for number in folder.orders),
+        stints=tuple(
+            dataclasses.replace(_stint_seen(folder, number, jobs, ages), refused=refusals.get(number, ""))
+            for number in folder.orders
+        ),
         checkpoints=folder.checkpoints,
         run=folder.run,
         checkpoint_place=folder.spec.get("checkpoint", ""),
@@ -168,18 +175,31 @@ def run_seen(folder: RunFolder, jobs: Mapping[str, Job], ages: Ages, policy: rel
 def _stint_seen(folder: RunFolder, number: int, jobs: Mapping[str, Job], ages: Ages) -> relay.StintSeen:
     job = jobs.get(job_name(folder.run, number), Job(JobState.ABSENT))
     end = folder.ends.get(number)
-    beat = folder.beat(number) if end is None and number in folder.claims else None
+    claimed = number in folder.claims
+    beat = folder.beat(number) if end is None and claimed else None
+    if claimed and job.state in (JobState.ABSENT, JobState.QUEUED) and _is_older(job, ages.of(("claim", number), True)):
+        job = dataclasses.replace(job, state=JobState.RUNNING)
+    waits = (
+        end is None
+        and not claimed
+        and (job.state is JobState.QUEUED or bool(job.unheard and job.state is JobState.ABSENT))
+    )
     if job.state is not JobState.ABSENT:
         ages.of(("asked", number), True)  # asked by an earlier keeper, then
+    waiting_s = ages.of(("queued", number), waits)
     running_s = ages.of(("running", number), job.state is JobState.RUNNING)
     seen = relay.StintSeen(
         number=number,
         job=relay.Job(job.state),
         preempted=job.preempted,
         job_exit=job.exit_code,
-        claimed=number in folder.claims,
+        claimed=claimed,
         phase=beat.phase if beat else "",
+        platform=folder.orders[number].platform,
+        unheard=job.unheard,
+        waiting_s=waiting_s if waits else None,
         silent_s=ages.of(("beat", number), beat.count) if beat else None,
+        is_silent=job.is_silent,
         since_submit_s=ages.known(("asked", number)),
         running_s=running_s if job.state is JobState.RUNNING else None,
         end=_end_seen(end, ages.of(("end", number), True)) if end else None,
@@ -190,6 +210,11 @@ def _stint_seen(folder: RunFolder, number: int, jobs: Mapping[str, Job], ages: A
     gone = end is None and seen.is_gone
     gone_s = ages.of(("gone", number), gone)
     return dataclasses.replace(seen, gone_s=gone_s) if gone else seen
+
+
+def _is_older(job: Job, claimed_s: float) -> bool:
+    """Whether an answer was given before the stint was claimed, or cannot be had: the claim knows better then."""
+    return job.heard_s > claimed_s or bool(job.unheard)
 
 
 def _end_seen(end: End, ago_s: float) -> relay.EndSeen:

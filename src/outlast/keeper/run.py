@@ -10,17 +10,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from outlast import relay
-from outlast.errors import OutlastError
+from outlast.errors import OutlastError, Unavailable
 from outlast.inside import layout
 from outlast.inside.records import End, Order, now_text
 from outlast.inside.stores.base import Store
+from outlast.keeper.mirrors import Mirrors
 from outlast.keeper.observe import Ages, RunFolder, run_seen
+from outlast.keeper.platforms import Platforms
 from outlast.keeper.servers import Servers
 from outlast.keeper.view import policy_of, short_view, useful_fraction
 from outlast.model.spec import RunSpec
 from outlast.model.states import EndReason, StintState
 from outlast.model.view import RunView
-from outlast.platforms.base import Job, JobState, Launch, Platform, job_name
+from outlast.platforms.base import Job, JobState, Launch, job_name
 from outlast.settings import Settings
 
 log = logging.getLogger("outlast.keeper")
@@ -36,7 +38,11 @@ _REMOTE_LOOKS = 3
 #: How often to look, by what the newest stint is doing.
 LEAVING_S, STARTING_S, RUNNING_S, QUIET_S = 0.1, 0.2, 1.0, 5.0
 _WORTH_A_LOOK = (EndReason.SCRIPT_ERROR, EndReason.SETUP_ERROR)
-_RETRY_ELSEWHERE = (EndReason.PREEMPTED, EndReason.LOST, EndReason.SETUP_ERROR)
+#: Ends after which the next platform of the list gets its turn, unless there was a new checkpoint.
+_RETRY_ELSEWHERE = {
+    EndReason.PREEMPTED: "took the machine of stint {}", EndReason.LOST: "lost stint {}",
+    EndReason.SETUP_ERROR: "could not prepare stint {}",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,13 @@ class KeptRun:
         store: Store,
         run: str,
         settings: Settings,
-        platforms: Callable[[str], Platform],
+        platforms: Platforms,
         secrets: Callable[[str], Mapping[str, str]],
         clock: Callable[[], float] = time.monotonic,
+        mirrors: Mirrors | None = None,
     ) -> None:
         self.folder = RunFolder(store, run, clock)
+        self._mirrors = mirrors
         self._store_pace_s = store.pace_s
         self._settings = settings
         self._platforms = platforms
@@ -72,6 +80,9 @@ class KeptRun:
         self._servers = Servers(settings.home)
         self._ages = Ages(clock)
         self._settled: set[int] = set()  # stints that have an end and no job any more
+        self._refusals: dict[int, str] = {}  # what a platform said when it took no job for a stint
+        self._unmirrored: set[int] = set()  # stints whose mirror could not be made, so that nobody works on it
+        self._jobs: Mapping[str, Job] = {}
         self._spec: RunSpec | None = None
         self.hold = ""  # why the first stint must wait; set by whoever knows of other runs
         self.is_over = False  # as of the last look
@@ -93,9 +104,14 @@ class KeptRun:
                 names.setdefault(order.platform, []).append(job_name(self.folder.run, number))
         return names
 
+    def is_heard(self, jobs: Mapping[str, Job]) -> bool:
+        """Whether something is known of every job that matters."""
+        return all(name in jobs for names in self.job_names().values() for name in names)
+
     def look(self, jobs: Mapping[str, Job]) -> Look:
         """Decide on a folder that was just refreshed and the jobs as just polled, act, and look again until quiet."""
         self._revive_servers()
+        self._follow_mirrors()
         decision = self._decide(jobs)
         for _ in range(_STEPS):
             actions = [action for action in decision.actions if not isinstance(action, relay.Wait)]
@@ -105,27 +121,29 @@ class KeptRun:
                 if not self._carry_out(action):
                     break
             self.folder.refresh()
-            jobs = self._poll()
+            jobs = self._platforms.poll(self.job_names())
+            if not self.is_heard(jobs):
+                break  # a platform far away will answer; to decide before that would be to guess
             before, decision = decision, self._decide(jobs)
             if decision.actions == before.actions:
                 break  # the platform needs time, e.g. to end a job
         return self._outcome(decision, jobs)
 
     def _decide(self, jobs: Mapping[str, Job]) -> relay.Decision:
+        self._jobs = jobs
         policy = policy_of(self._settings, self.folder.spec, self.folder.control)
-        seen = run_seen(self.folder, jobs, self._ages, policy)
-        decision = relay.decide(dataclasses.replace(seen, hold=self.hold))
+        seen = run_seen(self.folder, jobs, self._ages, self._patience(policy), self._refusals)
+        places = self._platforms.places(self._names)
+        decision = relay.decide(dataclasses.replace(
+            seen, hold=self.hold, choice=relay.choose(places, *self._last_place()),
+            elsewhere=relay.elsewhere(places, self._open_platform()),
+        ))  # fmt: skip
+        self._note_taken(seen)
         for number in self.folder.ends:
             job = jobs.get(job_name(self.folder.run, number))
-            if job is not None and job.state in (JobState.ABSENT, JobState.ENDED):
+            if job is not None and job.state in (JobState.ABSENT, JobState.ENDED) and not job.unheard:
                 self._settled.add(number)
         return decision
-
-    def _poll(self) -> dict[str, Job]:
-        jobs: dict[str, Job] = {}
-        for platform, names in self.job_names().items():
-            jobs.update(self._platforms(platform).poll(names))
-        return jobs
 
     def _carry_out(self, action: relay.Action) -> bool:
         """False: someone else was first, so look again before going on."""
@@ -134,7 +152,8 @@ class KeptRun:
         if isinstance(action, relay.Submit):
             self._submit(action.stint)
         elif isinstance(action, relay.Cancel):
-            self._platform_of(action.stint).cancel(job_name(self.folder.run, action.stint))
+            order = self.folder.orders[action.stint]
+            self._platforms.line(order.platform).cancel(job_name(self.folder.run, action.stint))
         elif isinstance(action, relay.WriteEnd):
             return self._write_end(action)
         return True
@@ -145,8 +164,10 @@ class KeptRun:
             run=self.folder.run,
             stint=action.stint,
             token=random_words.token_hex(8),
-            platform=self._next_platform(),
-            limit_s=control.limit_s or spec.get("limit_s"),
+            platform=action.platform,
+            why=action.why,
+            store=self._platforms.mirror(action.platform, spec["store"]),
+            limit_s=self._platforms.limit_s(action.platform, control.limit_s or spec.get("limit_s")),
             grace_s=float(spec.get("grace_s", self._settings.grace_s)),
             resume_from=action.resume_from,
             created_at=now_text(),
@@ -155,15 +176,23 @@ class KeptRun:
         if not self.folder.store.put_if_absent(key, order.to_bytes()):
             return False
         self.folder.orders[action.stint] = order
+        self._platforms.breakers.begin_trial(action.platform)
         return True
 
     def _submit(self, stint: int) -> None:
+        order = self.folder.orders[stint]
         if self._spec is None:
             self._spec = RunSpec.from_json(self.folder.spec)
-        self._servers.serve(self.folder.run, self.folder.spec, self.folder.orders[stint].platform)
-        launch = Launch(self._spec, self.folder.orders[stint], self._secrets(self.folder.run))
-        self._platform_of(stint).submit(launch)
-        self._ages.of(("asked", stint), True)
+        if not self._is_mirrored(order):
+            return
+        self._servers.serve(self.folder.run, self.folder.spec, order.platform)
+        launch = Launch(self._spec, order, self._secrets(self.folder.run))
+        outcome = self._platforms.line(order.platform).submit(launch)
+        if isinstance(outcome, Unavailable):
+            self._refusals[stint] = f"{order.platform} took no job: {outcome.message}"
+            self._platforms.refused(order.platform, outcome)
+        elif outcome == "taken":
+            self._ages.of(("asked", stint), True)
 
     def _revive_servers(self) -> None:
         last = self.folder.last
@@ -172,6 +201,9 @@ class KeptRun:
 
     def _write_end(self, action: relay.WriteEnd) -> bool:
         stint = action.stint
+        if action.reason is EndReason.REFUSED and stint not in self._refusals:
+            self._note_silent_refusal(stint, action.message)
+            self._refusals[stint] = action.message  # said once, though a mirrored stint's end takes several looks
         self.folder.list_checkpoints()  # a runner that died may have committed after its last beat
         beat, committed = self.folder.beat(stint), self.folder.checkpoints_of(stint)
         end = End(
@@ -187,27 +219,91 @@ class KeptRun:
             by="keeper",
             at=now_text(),
         )
+        if self._ends_in_mirror(self.folder.orders[stint], end):
+            return False  # the end comes home from there: this one, or the runner's own
         return self.folder.store.put_if_absent(layout.end_key(self.folder.run, stint), end.to_bytes())
 
-    def _platform_of(self, stint: int) -> Platform:
-        return self._platforms(self.folder.orders[stint].platform)
+    def _ends_in_mirror(self, order: Order, end: End) -> bool:
+        """Have a stint ended where it works. False where it works at home, or its mirror is lost with its job gone."""
+        if self._mirrors is None or not order.store or order.stint in self._unmirrored:
+            return False
+        job = self._jobs.get(job_name(order.run, order.stint), Job(JobState.ABSENT))
+        is_gone = job.state in (JobState.ABSENT, JobState.ENDED)
+        if is_gone and self._mirrors.is_lost(self.folder.store, order):
+            log.warning("%s: stint %d ends without its mirror in %s", order.run, order.stint, order.store)
+            return False
+        self._mirrors.fence(self.folder.store, order, end)
+        return True
 
-    def _next_platform(self) -> str:
-        """The same platform again; the next one of the user's list after it gave no progress."""
-        names: tuple[str, ...] = tuple(self.folder.spec.get("platforms") or ("local",))
+    def _is_mirrored(self, order: Order) -> bool:
+        """Whether a stint would find all that it needs where it works. A platform whose store is away refuses it."""
+        if self._mirrors is None or not order.store:
+            return True
+        try:
+            return self._mirrors.push(self.folder.store, self.folder.spec, order)
+        except Unavailable as error:
+            self._unmirrored.add(order.stint)
+            self._refusals[order.stint] = error.message
+            self._platforms.refused(order.platform, error)
+            return False
+
+    def _follow_mirrors(self) -> None:
+        """Have open stints brought home from where they work. Silence counts only while their mirror can be read."""
+        for number, order in self.folder.orders.items():
+            if self._mirrors is None or not order.store or number in self.folder.ends or number in self._unmirrored:
+                continue
+            if not self._mirrors.follow(self.folder.store, order):
+                self.forgive_silence()
+
+    def _note_silent_refusal(self, stint: int, words: str) -> None:
+        """A platform that kept a stint waiting is full; one that forgot its job is not to be relied on for a while."""
+        job = self._jobs.get(job_name(self.folder.run, stint), Job(JobState.ABSENT))
+        if not job.unheard:  # one that does not answer is left alone already
+            full = job.state is JobState.QUEUED
+            error = Unavailable(
+                words if full else f"it lost the job of stint {stint}", why="full" if full else "refused"
+            )
+            self._platforms.refused(self.folder.orders[stint].platform, error)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The user's list of platforms, in the order of preference."""
+        return tuple(self.folder.spec.get("platforms") or ("local",))
+
+    def _open_platform(self) -> str:
         last = self.folder.last
-        if not last or self.folder.orders[last].platform not in names:
-            return names[0]
-        place = names.index(self.folder.orders[last].platform)
-        end = self.folder.ends.get(last)
-        failed = end is not None and end.reason in _RETRY_ELSEWHERE and not self.folder.checkpoints_of(last)
-        return names[(place + failed) % len(names)]
+        return self.folder.orders[last].platform if last in self.folder.orders else ""
+
+    def _last_place(self) -> tuple[str, str]:
+        """The platform of the last stint that got a machine, and how that came to nothing, if it did."""
+        for number in sorted(self.folder.orders, reverse=True):
+            end = self.folder.ends.get(number)
+            if end is not None and end.reason == EndReason.REFUSED:
+                continue
+            words = _RETRY_ELSEWHERE.get(EndReason(end.reason), "") if end is not None else ""
+            failed = "" if self.folder.checkpoints_of(number) else words.format(number)
+            return self.folder.orders[number].platform, failed
+        return "", ""
+
+    def _patience(self, policy: relay.Policy) -> relay.Policy:
+        name = self._open_platform()
+        if len(self._names) == 1 or not name:
+            return policy
+        patience_s = self._platforms.queue_patience_s(name, policy.queue_patience_s)
+        return dataclasses.replace(policy, queue_patience_s=patience_s)
+
+    def _note_taken(self, seen: relay.RunSeen) -> None:
+        """A stint that runs closes its platform's breaker."""
+        last = seen.stints[-1] if seen.stints else None
+        if last is not None and last.is_open and not last.unheard and (last.claimed or last.job is relay.Job.RUNNING):
+            self._platforms.breakers.close(last.platform)
 
     def _outcome(self, decision: relay.Decision, jobs: Mapping[str, Job]) -> Look:
         last = self.folder.last
         job = jobs.get(job_name(self.folder.run, last), Job(JobState.ABSENT))
         fraction = self._useful_fraction(decision.state.is_final)
-        view = short_view(self.folder, decision, detail=job.detail, useful_fraction=fraction)
+        notice = self._mirrors.words(self.folder.run) if self._mirrors is not None else ""
+        view = short_view(self.folder, decision, detail=job.detail, notice=notice, useful_fraction=fraction)
         quiet = len(self._settled) >= last and not decision.actions
         self._clean_work()
         self.is_over = decision.state.is_final
@@ -239,7 +335,7 @@ class KeptRun:
         failed = [number for number, end in self.folder.ends.items() if end.reason in _WORTH_A_LOOK]
         for platform in {self.folder.orders[number].platform for number in fresh}:
             try:
-                self._platforms(platform).clean_work(self.folder.run, keep=failed[-1:])
+                self._platforms.line(platform).clean_work(self.folder.run, failed[-1:])
             except (OSError, OutlastError) as error:
                 log.warning("%s: old work folders stay: %s", self.folder.run, error)
 

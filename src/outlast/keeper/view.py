@@ -41,7 +41,14 @@ def first_view(spec: Mapping[str, Any]) -> RunView:
         id=spec["id"], name=spec["name"], state=RunState.QUEUED, platform=_platforms(spec)[0], user=spec["user"],
         created_at=spec["created_at"], updated_at=spec["created_at"], store=spec["store"], message="starts",
         sweep=spec.get("sweep") or "", of=spec.get("of") or "", params=run_parameters(spec),
+        assets=_assets(spec),
     )  # fmt: skip
+
+
+def _assets(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a run uses of the hub; one that is used twice is named once."""
+    used = [spec.get("code") or {}, *(spec.get("inputs") or ())]
+    return tuple(dict.fromkeys(each["asset"] for each in used if each.get("asset")))
 
 
 def view_from_json(body: Mapping[str, Any]) -> RunView:
@@ -80,6 +87,7 @@ def short_view(
         notice=notice or (beat.notice if beat is not None and last not in folder.ends else ""),
         updated_at=_updated_at(folder, beat),
         useful_fraction=useful_fraction,
+        used_s=_used_s(folder),
         **_progress(folder, decision.state),
     )
 
@@ -93,7 +101,8 @@ def full_view(folder: RunFolder, settings: Settings, known: RunView | None = Non
     still = known is not None and known.stints == folder.last and not decision.state.is_final
     notice = known.notice if known is not None and still else ""
     view = short_view(folder, decision, notice=notice, useful_fraction=ledger.useful_fraction)
-    if known is not None and still and known.message.startswith(view.message):
+    # The folder alone does not tell what stands against the platforms.
+    if known is not None and still and known.message.startswith((view.message, relay.WAITS)):
         view = dataclasses.replace(view, message=known.message)
     return dataclasses.replace(
         view,
@@ -161,6 +170,19 @@ def _progress(folder: RunFolder, state: RunState) -> dict[str, Any]:
     return {**found, "metrics": metrics, "best": best or {}}
 
 
+def _used_s(folder: RunFolder) -> dict[str, dict[str, float]]:
+    """Machine time by platform and by the day (UTC) of the order, running stints included."""
+    used: dict[str, dict[str, float]] = {}
+    for number, order in folder.orders.items():
+        end, day = folder.ends.get(number), order.created_at[:10]
+        beat = folder.beat(number) if (end is None or not end.phases) and number in folder.claims else None
+        seconds = sum(end.phases.values()) if end is not None and end.phases else beat.elapsed_s if beat else 0.0
+        if seconds:
+            days = used.setdefault(order.platform, {})
+            days[day] = round(days.get(day, 0.0) + seconds, 1)
+    return used
+
+
 def _stint(folder: RunFolder, number: int, ledger: Mapping[str, float]) -> StintView:
     order, end, beat = folder.orders[number], folder.ends.get(number), folder.beat(number)
     seen = relay.StintSeen(
@@ -174,6 +196,7 @@ def _stint(folder: RunFolder, number: int, ledger: Mapping[str, float]) -> Stint
         number=number,
         state=StintState.ENDED if end else relay.stint_state(seen),
         platform=order.platform,
+        why=order.why,
         reason=EndReason(end.reason) if end else None,
         message=end.message if end else "",
         exit_code=end.exit_code if end else None,

@@ -115,6 +115,11 @@ def linked(name: str, value: str) -> RunQuery:
     return RunQuery(where=(Condition(name, "=", value, None),))
 
 
+def using(asset: str) -> RunQuery:
+    """The runs whose code or inputs are from a repository, at any revision: `using("model:ann/lenet")`."""
+    return RunQuery(where=(Condition(asset, "!=", "", None),))
+
+
 def read_state(word: str) -> RunState:
     try:
         return RunState(word.lower())
@@ -131,7 +136,11 @@ def run_values(view: Mapping[str, Any]) -> list[tuple[str, str, float | str]]:
     found: list[tuple[str, str, float | str]] = [("param", name, text) for name, text in _named(view, "params")]
     found += [("last", name, float(value)) for name, value in (counts | dict(_named(view, "metrics"))).items()]
     found += [("best", name, float(value)) for name, value in _named(view, "best")]
-    return found + [("link", name, str(view[name])) for name in ("sweep", "of") if view.get(name)]
+    found += [("link", name, str(view[name])) for name in ("sweep", "of") if view.get(name)]
+    # By repository: whoever asks what uses it means every file. A run that uses two revisions has the first one here.
+    pairs = (each.partition("@") for each in reversed(view.get("assets") or ()))
+    revisions = {"/".join(named.split("/")[:2]): revision for named, _, revision in pairs}
+    return found + [("link", repository, revision) for repository, revision in revisions.items()]
 
 
 def _named(view: Mapping[str, Any], field: str) -> Iterable[tuple[str, Any]]:

@@ -58,5 +58,6 @@ class RunRequest:
     user: str | None = None  # whom an OpenPAI job is told that it belongs to
     of: str | None = None  # the run whose results are evaluated
     aim: bool | None = None  # keep an Aim repository with the run
+    code_asset: str = ""  # what the code is in the hub, pinned: project:owner/name@commit
     inputs: tuple[Input, ...] | None = None  # found by the machine that asks; `data` and [data] are not looked at then
     visitor: Visitor | None = None  # who asks the hub for inputs; None: whoever uses this home

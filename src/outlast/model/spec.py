@@ -98,6 +98,7 @@ class CodePack:
     sha256: str
     size_bytes: int
     files: int
+    asset: str = ""  # what it is in the hub, pinned: project:owner/name@commit
 
 
 @dataclass(frozen=True, kw_only=True)

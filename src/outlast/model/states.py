@@ -41,4 +41,5 @@ class EndReason(enum.StrEnum):
     LOST = "lost"
     SCRIPT_ERROR = "script-error"
     SETUP_ERROR = "setup-error"
+    REFUSED = "refused"  # the platform took no job, or lost it before a runner came up; never counts against the run
     STOPPED = "stopped"

@@ -51,6 +51,7 @@ class StintView:
     limit_s: float | None = None
     epoch: float | None = None  # how far it came
     step: int | None = None
+    why: str = ""  # why it went to that platform; empty: there was no choice
     detail: str = ""  # what the platform says: "waits for 1 cpu"
     ledger: dict[str, float] = field(default_factory=dict)
 
@@ -81,10 +82,12 @@ class RunView:
     useful_fraction: float | None = None
     updated_at: str = ""
     store: str = ""
+    used_s: dict[str, dict[str, float]] = field(default_factory=dict)  # machine time: platform → day → seconds
     device: dict[str, Any] = field(default_factory=dict)
     notice: str = ""
     sweep: str = ""  # the sweep that it is a member of
     of: str = ""  # the run whose results it evaluates
+    assets: tuple[str, ...] = ()  # what it uses of the hub, pinned: its code and its inputs
     stint_list: tuple[StintView, ...] = ()
     checkpoints: tuple[CheckpointView, ...] = ()
     ledger: dict[str, float] = field(default_factory=dict)

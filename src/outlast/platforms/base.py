@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 from outlast.inside.records import Order
 
 if TYPE_CHECKING:  # pydantic costs a tenth of a second, which listing runs need not pay
+    from outlast.inside.stores.access import Access
     from outlast.model.spec import RunSpec
     from outlast.platforms.accounts import Account
     from outlast.settings import Settings
@@ -37,6 +38,9 @@ class Job:
     detail: str = ""  # one phrase for the user: "waits for 1 cpu", "killed by signal 9"
     exit_code: int | None = None
     preempted: bool = False  # the platform itself took the machine
+    is_silent: bool = False  # nothing of its stint can be heard before it has ended: silence is no sign of death
+    heard_s: float = 0.0  # how old this answer is; the keeper keeps the last one of platforms that it asks aside
+    unheard: str = ""  # why nothing newer could be learned, in words that follow the platform's name
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,14 @@ class Platform(abc.ABC):
     def sees(self, address: str) -> bool:
         """Whether a stint there can reach the store of an address, given its keys. Touches nothing."""
         return True
+
+    def store_access(self) -> Access | None:
+        """The keys that open `store`, where the account has them; None: those that this home knows for its address."""
+        return None
+
+    def make_store(self) -> str:
+        """Make what `standing` found missing of `store`, and say so in one phrase; empty when nothing was made."""
+        return ""
 
     def standing(self) -> Standing:
         """Ask the platform how it is. Never raises for a platform that is away or does not know us: that is told."""

@@ -27,7 +27,7 @@ class _Known(NamedTuple):
 
 _OURS = {
     "local": _Known("outlast.platforms.local.platform", "LocalPlatform", "pip install outlast"),
-    "modelarts": _Known("outlast.platforms.modelarts.platform", "ModelArts", "pip install 'outlast[modelarts]'"),
+    "modelarts": _Known("outlast.platforms.modelarts.platform", "ModelArts", "pip install outlast"),
     "openpai": _Known("outlast.platforms.openpai.platform", "OpenPai", "pip install 'outlast[openpai]'"),
     "xihe": _Known("outlast.platforms.xihe.platform", "Xihe", "pip install outlast"),
 }
@@ -40,7 +40,7 @@ def kinds() -> tuple[str, ...]:
 
 def known(settings: Settings) -> tuple[str, ...]:
     """Names that `--on` takes in this home: kinds that need no account, and accounts."""
-    free = [kind for kind in kinds() if not (kind in _OURS and kind != "local")]
+    free = [kind for kind in kinds() if not _takes_accounts(kind)]
     return (*free, *(account.name for account in Accounts(settings.home).all()))
 
 
@@ -58,6 +58,16 @@ def create(name: str, settings: Settings) -> Platform:
     if not is_known(name, settings):
         raise unknown(name, settings)
     return load(name).from_settings(settings)
+
+
+def _takes_accounts(kind: str) -> bool:
+    """Whether one signs in to a kind of platform; one of others that cannot be loaded is found out when it is used."""
+    if kind in _OURS:
+        return kind != "local"
+    try:
+        return bool(load(kind).fields)
+    except PlatformError:
+        return False
 
 
 def load(name: str) -> type[Platform]:
@@ -98,7 +108,7 @@ def _others() -> dict[str, metadata.EntryPoint]:
 
 def unknown(name: str, settings: Settings, where: str = "") -> SpecError:
     """What to say of a name that cannot be asked for; `where` tells who named it."""
-    if name in _OURS:
+    if name in kinds() and _takes_accounts(name):
         return SpecError(f"nobody is signed in to {name} here{where}", hint=f"sign in with: outlast login {name}")
     there = known(settings)
     close = difflib.get_close_matches(name, there, n=1)

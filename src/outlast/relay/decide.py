@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlast.model.quantities import format_duration
 from outlast.model.states import EndReason, RunState, StintState
+from outlast.relay.choose import Choice
 from outlast.relay.seen import (
     Action,
     Cancel,
@@ -49,7 +50,7 @@ def stint_state(stint: StintSeen) -> StintState:
     if stint.job is Job.QUEUED:
         return StintState.QUEUED
     if stint.job is Job.RUNNING:
-        return StintState.PREPARING
+        return StintState.RUNNING if stint.is_silent else StintState.PREPARING
     known = stint.since_submit_s is not None or stint.job is Job.ENDED
     return StintState.SUBMITTED if known else StintState.PLANNED
 
@@ -100,13 +101,15 @@ Step = tuple[RunState, tuple[Action, ...], str]
 
 def _follow(seen: RunSeen, stints: tuple[StintSeen, ...]) -> Step:
     """Every stint has ended: the run is over, or the next stint is due, now or after a delay."""
-    counted = [stint for stint in stints if stint.number >= seen.since_stint]
+    counted = [stint for stint in stints if stint.number >= seen.since_stint and not stint.was_refused]
     delay_s, message = 0.0, "resumed" if stints else "starts"
     if counted:
         verdict = judge(seen, counted)
         if verdict.state is not None:
             return verdict.state, (), verdict.message
         delay_s, message = verdict.delay_s, verdict.message
+    if stints and stints[-1].end is not None and stints[-1].was_refused:
+        message = stints[-1].end.message or message
     if seen.want == "stop":
         return RunState.STOPPED, (), stopped_words(seen)
     if seen.policy.max_stints is not None and len(counted) >= seen.policy.max_stints:
@@ -120,12 +123,21 @@ def _follow(seen: RunSeen, stints: tuple[StintSeen, ...]) -> Step:
     left_s = delay_s - end.ago_s if end is not None else 0.0
     if left_s > 0:
         return state, (Wait(left_s, f"next stint in {format_duration(left_s)}"),), message
+    choice = seen.choice or Choice()
+    if seen.choice is not None and not choice.platform:
+        return state, (Wait(choice.wait_s, choice.why),), choice.why
     number = max((stint.number for stint in stints), default=0) + 1
-    return state, (WriteOrder(number, next_checkpoint(seen)), Submit(number)), message
+    order = WriteOrder(number, next_checkpoint(seen), choice.platform, choice.why)
+    return state, (order, Submit(number)), message
 
 
 def _has_started(stints: tuple[StintSeen, ...]) -> bool:
-    return any(stint.claimed or stint.end is not None for stint in stints)
+    return any(
+        stint.claimed
+        or (stint.is_silent and stint.job is Job.RUNNING)
+        or (stint.end is not None and not stint.was_refused)
+        for stint in stints
+    )
 
 
 def _tend(seen: RunSeen, stint: StintSeen) -> Step:
@@ -139,18 +151,36 @@ def _tend(seen: RunSeen, stint: StintSeen) -> Step:
         return (state, *_bury(seen, stint))
     if stint.job is Job.RUNNING:
         return (state, *_listen(seen, stint))
-    return state, (Wait(None, f"stint {stint.number} is queued"),), f"stint {stint.number} is queued"
+    return (state, *_queue(seen, stint))
+
+
+def _queue(seen: RunSeen, stint: StintSeen) -> tuple[tuple[Action, ...], str]:
+    """No machine yet. Another platform is tried when there is one and the patience is over; otherwise we wait."""
+    message, waited_s = f"stint {stint.number} is queued", stint.waiting_s or 0.0
+    patience_s = seen.policy.unheard_patience_s if stint.unheard else seen.policy.queue_patience_s
+    where = f"{stint.platform} {stint.unheard}" if stint.unheard else ""
+    if not seen.elsewhere:
+        return (Wait(None, message),), where or message
+    if waited_s < patience_s:
+        return (Wait(patience_s - waited_s, message),), where or message
+    words = where or f"stint {stint.number} waited {format_duration(waited_s)} in the queue of {stint.platform}"
+    return _fence(stint, EndReason.REFUSED, words), words
 
 
 def _launch(seen: RunSeen, stint: StintSeen) -> tuple[tuple[Action, ...], str]:
     """Ordered, not claimed, and the platform shows no such job."""
     policy, missing_s = seen.policy, stint.gone_s or 0.0
     message = f"stint {stint.number} is submitted"
+    if stint.refused:
+        return _fence(stint, EndReason.REFUSED, stint.refused), stint.refused
     if stint.since_submit_s is None:
         return (Submit(stint.number),), message
+    if stint.unheard:  # whether it has the job is not known
+        return _queue(seen, stint)
     if missing_s >= policy.launch_silence_s:
-        words = f"the platform was asked for stint {stint.number} and shows no job for {format_duration(missing_s)}"
-        return _fence(stint, EndReason.LOST, words), words
+        where = stint.platform or "the platform"
+        words = f"{where} was asked for stint {stint.number} and shows no job for {format_duration(missing_s)}"
+        return _fence(stint, EndReason.REFUSED, words), words
     # Some schedulers list a job only after a while; asking again at once could start it twice.
     if missing_s < policy.resubmit_s:
         return (Wait(policy.resubmit_s - missing_s, "the platform does not show the job yet"),), message
@@ -182,6 +212,9 @@ def _how_it_went(stint: StintSeen) -> str:
 def _listen(seen: RunSeen, stint: StintSeen) -> tuple[tuple[Action, ...], str]:
     """The job runs: is there a sign of life?"""
     policy = seen.policy
+    if stint.is_silent:
+        message = f"stint {stint.number} is {stint_state(stint)}"
+        return (Wait(None, message),), message
     if stint.silent_s is not None:
         quiet_s, limit_s = stint.silent_s, policy.silence_limit_s
         words = f"no sign of life from stint {stint.number} for {format_duration(quiet_s)}"

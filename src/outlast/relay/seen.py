@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from outlast.model.states import EndReason, RunState, StintState
+from outlast.relay.choose import Choice
 
 
 class Job(enum.StrEnum):
@@ -49,6 +50,7 @@ class StintSeen:
     claimed: bool = False
     phase: str = ""  # from the beat
     silent_s: float | None = None  # how long the beat's counter has not moved; None before the first beat
+    is_silent: bool = False  # nothing of it can be heard while its job runs: silence is no sign of death
     since_submit_s: float | None = None  # since this keeper first asked the platform; None: it did not
     running_s: float | None = None  # how long this keeper has seen the job RUNNING
     gone_s: float | None = None  # how long this keeper has seen `is_gone` without an end
@@ -56,6 +58,14 @@ class StintSeen:
     checkpoints: tuple[str, ...] = ()  # ids committed in this stint, sorted
     epoch: float | None = None  # reached, from the end or the beat
     step: int | None = None
+    platform: str = ""  # for wording
+    refused: str = ""  # what the platform said when it took no job for this stint
+    unheard: str = ""  # why the platform cannot be asked now, in words that follow its name; `job` is its last answer
+    waiting_s: float | None = None  # how long this keeper has seen it without a machine, queued or unheard of
+
+    @property
+    def was_refused(self) -> bool:
+        return self.end is not None and self.end.reason is EndReason.REFUSED
 
     @property
     def is_open(self) -> bool:
@@ -88,6 +98,8 @@ class Policy:
     linger_s: float = 10.0  # a runner that wrote its end may take so long to leave
     backoff_s: tuple[float, ...] = (0.0, 1.0, 5.0, 30.0, 120.0, 300.0)  # by ends in a row without a new checkpoint
     stop_patience_s: float = 20.0  # from asking a runner to stop until its job is cancelled
+    queue_patience_s: float = 1800.0  # in a platform's queue, while another platform could be asked
+    unheard_patience_s: float = 60.0  # for a stint without a runner on a platform that does not answer, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +114,8 @@ class RunSeen:
     want: Literal["go", "stop"] = "go"
     asked_stop_s: float | None = None  # since this keeper first saw the wish to stop
     why_stop: str = ""  # the reason for that wish, when it was not the user's
+    choice: Choice | None = None  # where the next stint would go; None: that does not matter to whoever asks
+    elsewhere: str = ""  # a platform that could be asked instead of the open stint's
     hold: str = ""  # why the first stint, or the first after a resume, must wait; empty: it need not
     since_stint: int = 1  # ends of earlier stints are forgiven
     resume_from: str | None = None  # a checkpoint the user chose
@@ -120,6 +134,8 @@ class WriteOrder:
 
     stint: int
     resume_from: str | None
+    platform: str = ""
+    why: str = ""  # why that platform
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,8 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _finished(seen: RunSeen, stints: Stints) -> Verdict:
-    return Verdict(RunState.SUCCEEDED, f"finished after {_plural(len(seen.stints), 'stint')}")
+    count = sum(not stint.was_refused for stint in seen.stints)
+    return Verdict(RunState.SUCCEEDED, f"finished after {_plural(count, 'stint')}")
 
 
 def _stopped(seen: RunSeen, stints: Stints) -> Verdict:

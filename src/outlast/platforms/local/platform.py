@@ -259,7 +259,7 @@ class LocalPlatform(Platform, Signals):
         spec, order = launch.spec, launch.order
         work = self._home / "work" / order.run
         return {
-            "store": spec.store,
+            "store": launch.store,
             "run": order.run,
             "stint": order.stint,
             "token": order.token,
