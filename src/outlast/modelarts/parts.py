@@ -119,7 +119,7 @@ def boot_of_command(body: Body, name: str, code: str) -> tuple[str, tuple[str, .
 def _options(words: list[str]) -> list[tuple[str, str]]:
     """Each word that is an option, with the value that it has or that follows it."""
     pairs = []
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip(words, [*words[1:], ""], strict=False):  # without words there is nothing to follow
         name, equals, value = word.partition("=")
         pairs.append((name if name.startswith("-") else "", value if equals else following))
     return pairs
