@@ -20,6 +20,7 @@ from outlast.server.gateways.openpai import logs
 from outlast.server.gateways.openpai.asked import Asked
 from outlast.server.gateways.openpai.book import JobBook, JobRow
 from outlast.server.gateways.openpai.documents import read_submitted
+from outlast.server.gateways.openpai.events import events_of
 from outlast.server.gateways.openpai.listing import choose
 from outlast.server.gateways.openpai.refusing import PaiRefusal, no_job
 from outlast.server.gateways.openpai.showing import K8S, YARN, Job, Progress, detail, list_entry, milliseconds
@@ -94,8 +95,8 @@ def ssh(asked: Asked) -> Response:
 
 
 def events(asked: Asked) -> Response:
-    find(asked)
-    return answer({"totalCount": 0, "data": []})
+    row = find(asked)
+    return answer(events_of(row, _view(asked, row), asked.query.get("type", "")))
 
 
 def find(asked: Asked) -> JobRow:
@@ -109,11 +110,15 @@ def find(asked: Asked) -> JobRow:
     return row
 
 
-def progress_of(asked: Asked, row: JobRow) -> Progress:
+def _view(asked: Asked, row: JobRow) -> RunView:
     try:
-        view = show_run(asked.held.settings, row.run)
+        return show_run(asked.held.settings, row.run)
     except NotFoundError:
         raise no_job(row.facts.framework) from None
+
+
+def progress_of(asked: Asked, row: JobRow) -> Progress:
+    view = _view(asked, row)
     ended = [stint for stint in view.stint_list if stint.ended_at]
     found = _progress(view, row)
     started = milliseconds(view.stint_list[0].created_at) if view.stint_list else None

@@ -1,0 +1,1 @@
+"""OpenPAI clusters of both generations: stints as jobs of one container."""
