@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import getpass
 import hashlib
 import os
 import shutil
@@ -23,8 +24,9 @@ from pathlib import Path
 from bench.common import Result, timed
 
 ROUNDS = 5
+_INSTALLER = Path(__file__).parents[1] / "tools" / "install-system-packages"
 _NGINX = """
-daemon off; pid {folder}/nginx.pid; error_log stderr crit; worker_processes 1;
+user {user}; daemon off; pid {folder}/nginx.pid; error_log stderr crit; worker_processes 1;
 events {{ worker_connections 64; }}
 http {{
   access_log off; client_max_body_size 0; sendfile on; client_body_temp_path {folder}/body;
@@ -40,11 +42,13 @@ def measure(size_bytes: int = 1 << 30, files: int = 5000, rounds: int = ROUNDS) 
     with tempfile.TemporaryDirectory(prefix="outlast-bench-", dir=memory if room else None) as folder:
         place = Path(folder)
         with _hub(place) as (url, token):
-            return [*_large(place, url, token, size_bytes, rounds), _clones(place, url, token, files, rounds)]
+            counts = sorted({min(1000, files), files})
+            clones = [_clones(place, url, token, count, rounds) for count in counts]
+            return [*_large(place, url, token, size_bytes, rounds), *clones]
 
 
 def _large(place: Path, url: str, token: str, size_bytes: int, rounds: int) -> Iterator[Result]:
-    if shutil.which("nginx") is None:
+    if _find_nginx() is None:
         print("  nginx is not installed: LFS is not compared")
         return
     sources = [_source(place / f"source-{number}", size_bytes) for number in range(rounds)]
@@ -68,7 +72,8 @@ def _large(place: Path, url: str, token: str, size_bytes: int, rounds: int) -> I
 
 def _clones(place: Path, url: str, token: str, files: int, rounds: int) -> Result:
     """One repository, twice: pushed to the hub, and the hub's own folder behind `git daemon`."""
-    source = place / "many"
+    source, repository = place / f"many-{files}", f"bench/data-{files}"
+    _make_repository(place, repository)
     source.mkdir()
     for number in range(files):
         target = source / f"{number % 50}" / f"{number}.txt"
@@ -79,11 +84,11 @@ def _clones(place: Path, url: str, token: str, files: int, rounds: int) -> Resul
         ["init", "-q", "-b", "main"],
         ["add", "-A"],
         ["commit", "-qm", "x"],
-        ["push", "-q", f"{own}/bench/data.git", "main"],
+        ["push", "-q", f"{own}/{repository}.git", "main"],
     ):
         subprocess.run(["git", "-c", "user.name=b", "-c", "user.email=b@b", *words], cwd=source, check=True)
     port = _free_port()
-    base = place / "home" / "hub" / "bench" / "data"
+    base = place / "home" / "hub" / repository
     daemon = subprocess.Popen(
         ["git", "daemon", "--export-all", f"--base-path={base}", f"--port={port}", "--listen=127.0.0.1", str(base)],
         stderr=subprocess.DEVNULL,
@@ -92,7 +97,7 @@ def _clones(place: Path, url: str, token: str, files: int, rounds: int) -> Resul
     try:
         _await(port)
         for _ in range(rounds):
-            ours.append(_clone(f"{own}/bench/data.git", place / "clone"))
+            ours.append(_clone(f"{own}/{repository}.git", place / "clone"))
             theirs.append(_clone(f"git://127.0.0.1:{port}/repository.git", place / "clone"))
     finally:
         daemon.terminate()
@@ -105,9 +110,7 @@ def _clones(place: Path, url: str, token: str, files: int, rounds: int) -> Resul
 
 @contextlib.contextmanager
 def _hub(place: Path) -> Iterator[tuple[str, str]]:
-    """A server of its own with one user and two repositories."""
-    from outlast.model.visitor import Visitor
-    from outlast.operations.hubs import open_hub
+    """A server of its own with one user and a repository for large files."""
     from outlast.server.accounts.book import Accounts
     from outlast.server.accounts.people import Role
     from outlast.server.database import Database
@@ -116,10 +119,7 @@ def _hub(place: Path) -> Iterator[tuple[str, str]]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTLAST_")}
     environ["OUTLAST_HOME"] = str(place / "home")
     settings = Settings.load(environ)
-    hub = open_hub(settings)
-    visitor = Visitor("bench")
-    hub.create(visitor, "bench/model", "model")
-    hub.create(visitor, "bench/data", "dataset")
+    _make_repository(place, "bench/model")
     with contextlib.closing(Database(settings.database)) as database:
         accounts = Accounts(database)
         token = accounts.keys.create("token", accounts.users.add("bench", Role.MEMBER).id)[0]
@@ -134,14 +134,31 @@ def _hub(place: Path) -> Iterator[tuple[str, str]]:
         server.wait()
 
 
+def _make_repository(place: Path, path: str) -> None:
+    from outlast.model.visitor import Visitor
+    from outlast.operations.hubs import open_hub
+    from outlast.settings import Settings
+
+    settings = Settings.load({"OUTLAST_HOME": str(place / "home")})
+    open_hub(settings).create(Visitor("bench"), path, "model")
+
+
+def _find_nginx() -> str | None:
+    """Debian's nginx, installed when that is possible; it lies where ordinary users do not look."""
+    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))
+    if shutil.which("nginx", path=path) is None:
+        subprocess.run([str(_INSTALLER), "bench"], check=False)
+    return shutil.which("nginx", path=path)
+
+
 @contextlib.contextmanager
 def _nginx(place: Path) -> Iterator[str]:
     port = _free_port()
     folder = place / "nginx"
     (folder / "www").mkdir(parents=True)
     folder.chmod(0o755)
-    (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port))
-    server = subprocess.Popen(["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)])
+    (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port, user=getpass.getuser()))
+    server = subprocess.Popen([_find_nginx() or "nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)])
     try:
         _await(port)
         yield f"http://127.0.0.1:{port}"

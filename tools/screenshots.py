@@ -58,7 +58,21 @@ SHOTS = (
     Shot("console-new-zh", "/new?from={run}", 1280, 1000, language="zh"),
     Shot("console-compare", "/compare?runs={run},wide,narrow", 1280, 1000),
     Shot("console-stores", "/stores?at=obs://lab-data/", 1280, 640),
+    Shot("console-hub-project", "/hub/mia/digits", 1280, 900),
+    Shot("console-hub-commit", "/hub/mia/digits/commit/main", 1280, 700),
+    Shot("console-hub-zh", "/hub", 1280, 640, language="zh"),
 )
+
+README = """# Digits
+
+Recognises handwritten digits. Train it with the button above, or with
+
+    outlast run train.py --data mnist=dataset:mia/mnist --limit 1h
+
+| metric | value |
+|---|---|
+| val_acc | 0.974 |
+"""
 
 SCRIPT = """
 import argparse, json, math, pathlib, random, sys, time
@@ -132,6 +146,7 @@ def _served(folder: Path) -> Iterator[tuple[str, str]]:
     environ |= {"OUTLAST_HOME": str(folder / "home"), "OUTLAST_USER": "mia"}
     run = _train(folder, Settings.load(environ))
     _fill_bucket(folder / "bucket", Settings.load(environ))
+    _fill_hub(Settings.load(environ))
     log = folder / "log"
     with log.open("wb") as said:
         command = [sys.executable, "-m", "outlast.cli.entry", "serve", "--port", "0"]
@@ -168,6 +183,27 @@ def _train(folder: Path, settings: Settings) -> str:
     runs.submit(str(script), name="overnight", params=("lr=0.05", "epochs=400", "pause=0.05"), limit="1h", **words)
     time.sleep(20)  # the open run has come a little way
     return made["resnet-18"].id
+
+
+def _fill_hub(settings: Settings) -> None:
+    """A project with a little history, and what belongs to it."""
+    from outlast.operations.hubs import open_hub, own_visitor
+
+    hub, visitor = open_hub(settings), own_visitor(settings)
+    words = {"visibility": "public", "tags": ("vision", "mnist"), "licence": "mit"}
+    made = hub.create(
+        visitor, "mia/digits", "project", description="Handwritten digits, trained in short turns", **words
+    )
+    hub.create(visitor, "mia/resnet-18", "model", description="Weights of the best run", **words)
+    hub.create(visitor, "mia/mnist", "dataset", description="The usual 70,000 pictures")
+    files = {
+        "README.md": README, "train.py": SCRIPT, "requirements.txt": "numpy>=1.24\n", "configs/base.yaml": "lr: 0.1\n",
+    }  # fmt: skip
+    bare = hub.bare(made)
+    bare.write_commit({path: (text.encode(), 0o644) for path, text in files.items()}, "Begin", "mia")
+    files["train.py"] = SCRIPT.replace("default=0.1", "default=0.3")
+    files["configs/base.yaml"] = "lr: 0.3\nepochs: 30\n"
+    bare.write_commit({path: (text.encode(), 0o644) for path, text in files.items()}, "Learn faster", "mia")
 
 
 def _fill_bucket(folder: Path, settings: Settings) -> None:

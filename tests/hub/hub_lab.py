@@ -54,12 +54,15 @@ class HubLab:
     tim is in the group tiny, which may store 100 KB.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, prepare=None, **environ: str) -> None:
+        """`prepare` is given the settings before anything is opened; `environ` are further variables of the server."""
         self.folder = folder
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith(("OUTLAST_", "GIT_"))}
-        self.environ.update(OUTLAST_HOME=str(folder / "home"), OUTLAST_KEEPER_IDLE_S="2")
+        self.environ.update(OUTLAST_HOME=str(folder / "home"), OUTLAST_KEEPER_IDLE_S="2", **environ)
         self.settings = Settings.load(self.environ)
         Home(self.settings.home)
+        if prepare is not None:
+            prepare(self.settings)
         with contextlib.closing(Database(self.settings.database)) as database:
             self.tokens = self._people(Accounts(database))
         self.hub = open_hub(self.settings)

@@ -47,6 +47,8 @@ def _call_rest(hub_lab, user, method, path, repository, run="1116-no-such-aaa"):
     bodies = {
         "/api/v1/repositories": {"name": "x", "kind": "model"},
         "/api/v1/runs/{run}/publish": {"repository": repository},
+        "/api/v1/repositories/{owner}/{name}/rename": {"to": "cas/other"},
+        "/api/v1/repositories/{owner}/{name}/fork": {"to": "cas/other"},
     }
     body = bodies.get(path, {}) if method in ("POST", "PATCH") else None
     address = path.replace("{owner}", owner).replace("{name}", name).replace("{run}", run)

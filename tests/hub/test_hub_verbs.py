@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import zipfile
 
 import pytest
 
@@ -65,3 +66,27 @@ def test_the_same_words_work_against_a_server(hub_lab, outlast):
     run = hub_lab.add_run("cas", {"w.bin": b"weights"})
     told = json.loads(outlast("publish", run, "cas/from-afar", "--json", user="cas"))
     assert told["path"] == "cas/from-afar" and told["new"] is True
+
+
+def test_renaming_forking_and_downloading_read_the_same_at_home_and_at_a_server(hub_lab, work, outlast, monkeypatch):
+    path = hub_lab.make("cas", "project")
+    work.begin("cas", path, files={"train.py": "print(1)"})
+    work.push()
+    monkeypatch.chdir(work.folder)
+    for user in ("cas", None):
+        new = f"cas/typed-{user}"
+        assert f"{path} is called {new} now" in outlast("repo", "rename", path, new, user=user)
+        mine = f"cas/fork-{user}"
+        assert f"made the private project {mine} from {path}" in outlast("repo", "fork", path, mine, user=user)
+        assert "is there already" in outlast("repo", "fork", path, mine, user=user, code=2)
+        said = outlast("repo", "download", f"{mine}@main", user=user)
+        assert f"fork-{user}-main.zip" in said
+        assert "is there already" in outlast("repo", "download", f"{mine}@main", user=user, code=2)
+        told = json.loads(outlast("repo", "download", mine, "-o", "x.tar.gz", "--force", "--json", user=user))
+        assert told["size_bytes"] == (work.folder / "x.tar.gz").stat().st_size and len(told["commit"]) == 40
+        with zipfile.ZipFile(f"fork-{user}-main.zip") as archive:
+            assert archive.read(f"fork-{user}-main/train.py") == b"print(1)"
+        assert "no revision 'v9'" in outlast("repo", "download", f"{mine}@v9", user=user, code=10)
+        assert "ends in .zip or .tar.gz" in outlast("repo", "download", mine, "-o", "x.rar", user=user, code=2)
+        path = new
+    assert "no repository" in outlast("repo", "fork", path, "ben/x", user="ben", code=10)

@@ -127,10 +127,10 @@ class Bare:
             yield data[end + 1 : end + 1 + size]
             place = end + size + 2
 
-    def log(self, commit: str, path: str = "", limit: int = 50) -> list[Commit]:
-        """The newest steps that lead to a commit, or those that touched `path`."""
+    def log(self, commit: str, path: str = "", limit: int = 50, skip: int = 0) -> list[Commit]:
+        """The newest steps that lead to a commit, or those that touched `path`; the first `skip` are left out."""
         form = "--format=%H%x1f%an%x1f%aI%x1f%B%x1e"
-        words = ["log", form, f"--max-count={limit}", commit, "--", *([inside(path)] if path else [])]
+        words = ["log", form, f"--max-count={limit}", f"--skip={skip}", commit, "--", *([inside(path)] if path else [])]
         text = run_git(self.folder, "--literal-pathspecs", *words).decode("utf-8", "replace")
         rows = [row.strip("\n").split("\x1f", 3) for row in text.split("\x1e") if row.strip()]
         return [Commit(id, author, at, message.strip()) for id, author, at, message in rows]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 
-def stream(files: Mapping[str, tuple[bytes, int]], message: str, author: str, parent: str | None) -> bytes:
-    """The commit that makes `files` (path → content, mode) all there is on main, after `parent`."""
+def stream(
+    files: Mapping[str, tuple[bytes, int]], message: str, author: str, parent: str | None, *, branch: str = "main",
+    removed: Iterable[str] | None = None,
+) -> bytes:  # fmt: skip
+    """The commit after `parent` that makes `files` (path → content, mode) all there is on a branch.
+
+    With `removed` everything else stays but the files and folders that it names.
+    """
     head = [
-        "feature done\ncommit refs/heads/main\n",
+        f"feature done\ncommit refs/heads/{branch}\n",
         f"committer {_plain(author)} <{_plain(author)}@outlast> now\n",
     ]
     pieces = ["".join(head).encode(), _data(message.encode()), b"\n"]
     if parent is not None:
         pieces.append(f"from {parent}\n".encode())
-    pieces.append(b"deleteall\n")
+    pieces += [b"deleteall\n"] if removed is None else [f"D {_quoted(path)}\n".encode() for path in sorted(removed)]
     for path, (content, mode) in sorted(files.items()):
         pieces += [
             f"M {'100755' if mode & 0o100 else '100644'} inline {_quoted(path)}\n".encode(),

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 from outlast.errors import PlatformError, UsageError
 
@@ -82,6 +84,21 @@ def run_git(
             done.stderr.decode("utf-8", "replace").strip() or f"git {words[0]} ended with {done.returncode}"
         )
     return done.stdout
+
+
+def pipe_git(source: tuple[Path, list[str]], target: tuple[Path, list[str]], data: bytes) -> None:
+    """Let one git write what another reads; `GitFailed` when either fails. `data` is the first one's input."""
+    with tempfile.TemporaryFile() as given:
+        given.write(data)
+        given.seek(0)
+        begin = ["git", "--git-dir", str(source[0]), *source[1]]
+        with subprocess.Popen(begin, stdin=given, stdout=PIPE, stderr=DEVNULL, env=git_environment()) as first:
+            end = ["git", "--git-dir", str(target[0]), *target[1]]
+            done = subprocess.run(
+                end, stdin=first.stdout, stdout=DEVNULL, stderr=PIPE, env=git_environment(), check=False
+            )  # fmt: skip
+    if first.returncode or done.returncode:
+        raise GitFailed(done.stderr.decode("utf-8", "replace").strip() or f"git {source[1][0]} failed")
 
 
 class GitFailed(UsageError):

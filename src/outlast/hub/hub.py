@@ -5,6 +5,7 @@ hub/<owner>/<name>/
   repository.git the bare repository: objects and refs, nothing that a user wrote as configuration
   locks.json     LFS file locks
 hub/.hooks/      the one hook, ours, for all repositories
+hub/.moved.json  names that repositories had before
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import secrets
 import shutil
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,15 @@ from outlast.hub import names
 from outlast.hub.bare import Bare
 from outlast.hub.locks import Locks
 from outlast.hub.objects import Objects
+from outlast.hub.redirects import Redirects
 from outlast.hub.repository import Repository
 from outlast.inside.records import now_text
 from outlast.inside.stores.base import Store
 from outlast.model.visitor import Visitor
 
+#: Puts the first content into a repository that nobody sees yet.
+Fill = Callable[[Repository, Bare], None]
+_ABOUT, _NEXT = "about.json", "about.next.json"
 _HOOK = '#!/bin/sh\nexec "$OUTLAST_PYTHON" -P -m outlast.hub.checking\n'
 
 
@@ -41,9 +46,15 @@ class Hub:
     def __init__(self, root: Path, store: Store) -> None:
         self.root = root
         self.store = store
+        self._redirects = Redirects(root)
 
-    def create(self, visitor: Visitor, path: str, kind: str, *, group: bool = False, **words: Any) -> Repository:
-        """Make an empty repository, whole or not at all; `words` are visibility, description, tags, licence."""
+    def create(
+        self, visitor: Visitor, path: str, kind: str, *, group: bool = False, fill: Fill | None = None, **words: Any
+    ) -> Repository:
+        """Make a repository, empty or as `fill` leaves it, whole or not at all.
+
+        `words` are visibility, description, tags, licence.
+        """
         owner, name = names.read_path(path)
         made = Repository(
             id=secrets.token_hex(8), owner=owner, name=name, kind=names.check_kind(kind), group=group,
@@ -51,21 +62,28 @@ class Hub:
         )  # fmt: skip
         if not made.may_change(visitor):
             raise NotYours(f"you cannot make repositories of {owner}", hint=f"make it yours: {visitor.name}/{name}")
+        self._refuse_taken(owner, name)  # before the work; what counts is the second look
         self.hooks()
         aside = self.root / f".new-{uuid.uuid4().hex}"
         try:
-            Bare.make(aside / "repository.git")
-            _write(aside / "about.json", made)
+            bare = Bare.make(aside / "repository.git")
+            if fill is not None:
+                fill(made, bare)
+            _write(aside / _ABOUT, made)
             with self._alone(owner):
                 self._refuse_taken(owner, name)
+                self._redirects.release(made.path)
                 aside.rename(self.root / owner / name)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
         return made
 
     def find(self, visitor: Visitor, owner: str, name: str) -> Repository:
-        """A repository that `visitor` may see. One that they may not see does not exist."""
-        found = self._read(owner, name)
+        """A repository that `visitor` may see, by its name or one that it had before.
+
+        One that they may not see does not exist.
+        """
+        found = self._read(owner, name) or self._read_moved(owner, name)
         if found is None or not found.may_see(visitor):
             raise NotFoundError(f"no repository {owner}/{name}", hint="see them with: outlast repo list")
         return found
@@ -79,7 +97,7 @@ class Hub:
 
     def list(self, visitor: Visitor) -> list[Repository]:
         """All that `visitor` may see, by name."""
-        files = self.root.glob("[A-Za-z0-9]*/[A-Za-z0-9]*/about.json")
+        files = self.root.glob("[A-Za-z0-9]*/[A-Za-z0-9]*/" + _ABOUT)
         found = [self._read(path.parent.parent.name, path.parent.name) for path in files]
         return sorted((each for each in found if each and each.may_see(visitor)), key=lambda each: each.path)
 
@@ -87,13 +105,37 @@ class Hub:
         """Give a repository another visibility, description, licence or other tags; what is None stays."""
         given = {name: value for name, value in words.items() if value is not None}
         with self._alone(repository.owner):
-            now = self._read(repository.owner, repository.name)
-            if now is None or now.id != repository.id:
-                raise NotFoundError(f"no repository {repository.path}")
+            now = self._now(repository)
             kept = {name: getattr(now, name) for name in ("visibility", "description", "tags", "licence")}
             changed = dataclasses.replace(now, **_checked(kept | given))
-            _write(self.folder(now) / "about.json", changed)
+            _write(self.folder(now) / _ABOUT, changed)
         return changed
+
+    def rename(self, visitor: Visitor, repository: Repository, path: str, *, group: bool = False) -> Repository:
+        """Give a repository another name; the old one leads to it until it is taken again.
+
+        Another owner is given by those who see everything; `group` says that it is one. A process that is killed here
+        leaves the repository under one of its names, whole.
+        """
+        owner, name = names.read_path(path)
+        is_given = owner != repository.owner
+        if is_given and not visitor.sees_all:
+            raise NotYours(
+                "only an admin gives a repository another owner",
+                hint=f"they may make their own: outlast repo fork {repository.path} {path}",
+            )
+        with contextlib.ExitStack() as stack:
+            for each in sorted({owner, repository.owner}):
+                stack.enter_context(self._alone(each))
+            now = self._now(repository)
+            if path.lower() != now.path.lower():
+                self._refuse_taken(owner, name)
+            renamed = dataclasses.replace(now, owner=owner, name=name, group=group if is_given else now.group)
+            _write(self.folder(now) / _NEXT, renamed)
+            self._redirects.move(now, renamed)
+            self.folder(now).rename(self.folder(renamed))
+            (self.folder(renamed) / _NEXT).replace(self.folder(renamed) / _ABOUT)
+        return renamed
 
     def remove(self, repository: Repository) -> None:
         """Remove a repository; bytes that only it had go with the next cleaning."""
@@ -103,6 +145,7 @@ class Hub:
                 self.folder(repository).rename(gone)
             except FileNotFoundError:
                 raise NotFoundError(f"no repository {repository.path}") from None
+            self._redirects.forget(repository)
         objects = self.objects(repository)
         objects.remove(objects.all())
         shutil.rmtree(gone)
@@ -141,16 +184,34 @@ class Hub:
         try:
             names.check_owner(owner)
             names.check_repository_name(name)
-            path = self.root / owner / name / "about.json"
+            path = self.root / owner / name / _ABOUT
+            found = Repository.from_json(json.loads(path.read_bytes()))
+            if (found.owner, found.name) == (owner, name):
+                return found
+            path = path.with_name(_NEXT)  # a renaming was killed after its decisive step
             return Repository.from_json(json.loads(path.read_bytes()))
         except (UsageError, FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
             raise HomeError(f"{path} cannot be read: {error}", hint="bring it back from a backup") from None
 
+    def _read_moved(self, owner: str, name: str) -> Repository | None:
+        moved = self._redirects.find(owner, name)
+        found = self._read(*moved[1]) if moved else None
+        return found if found and moved and found.id == moved[0] else None
+
+    def _now(self, repository: Repository) -> Repository:
+        """A repository as it is by now; `NotFoundError` when it is gone or called otherwise."""
+        now = self._read(repository.owner, repository.name)
+        if now is None or now.id != repository.id:
+            raise NotFoundError(f"no repository {repository.path}")
+        return now
+
     def _refuse_taken(self, owner: str, name: str) -> None:
         """Names that differ only in case would be one on many machines where they are cloned."""
-        twin = next((each.name for each in (self.root / owner).iterdir() if each.name.lower() == name.lower()), None)
+        folder = self.root / owner
+        there = [each.name for each in folder.iterdir()] if folder.is_dir() else []
+        twin = next((each for each in there if each.lower() == name.lower()), None)
         if twin is not None:
             raise TakenError(f"{owner}/{twin} is there already", hint="choose another name, or remove that one first")
 

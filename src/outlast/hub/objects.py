@@ -10,12 +10,15 @@ import hashlib
 from collections.abc import Iterable
 
 from outlast.errors import UsageError
+from outlast.hub.flowing import Flowing
 from outlast.hub.pointers import Pointer
 from outlast.hub.spooled import Spooled
 from outlast.inside import layout
 from outlast.inside.blobs import Blobs
-from outlast.inside.stores.base import Store, Streams
+from outlast.inside.stores.base import Store, Streams, Writer
 from outlast.store.registry import outside_errors
+
+_SMALL_BYTES = 8 << 20
 
 
 def record_key(repository: str, pointer: Pointer) -> str:
@@ -86,7 +89,7 @@ class Receiving:
         self._pointer = pointer
         self._digest = hashlib.sha256()
         self._got_bytes = 0
-        self._writer = store.writer() if isinstance(store, Streams) else Spooled(store)
+        self._writer = _writer(store, pointer)
 
     def write(self, piece: bytes | bytearray) -> None:
         self._got_bytes += len(piece)
@@ -112,3 +115,9 @@ class Receiving:
 
     def abort(self) -> None:
         self._writer.abort()
+
+
+def _writer(store: Store, pointer: Pointer) -> Writer:
+    if isinstance(store, Streams):
+        return store.writer()
+    return Spooled(store) if pointer.size_bytes <= _SMALL_BYTES else Flowing(store, layout.blob_key(pointer.oid))

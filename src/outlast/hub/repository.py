@@ -26,6 +26,7 @@ class Repository:
     tags: tuple[str, ...] = ()
     licence: str = ""
     created_at: str = ""
+    forked_from: str = ""  # owner/name at that time; empty when that was private
 
     @property
     def path(self) -> str:

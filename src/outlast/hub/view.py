@@ -23,6 +23,7 @@ class RepositoryView:
     tags: tuple[str, ...] = ()
     licence: str = ""
     created_at: str = ""
+    forked_from: str = ""
     clone_url: str = ""
     head: str = ""
     commit: str | None = None  # of the head; None while the repository is empty

@@ -7,11 +7,13 @@ import re
 from fastapi import APIRouter
 
 from outlast.hub.gitprocess import PUSH_LIMIT_BYTES
-from outlast.server.hub import api, files, git, lfs, lfs_locks, publishing
+from outlast.server.hub import api, archives, browsing, committing, files, git, lfs, lfs_locks, moving, publishing
 from outlast.server.hub.lfs import OBJECT_LIMIT_BYTES
 
 #: Under `/api/v1`.
-API_ROUTERS: list[APIRouter] = [api.router, files.router, publishing.router]
+API_ROUTERS: list[APIRouter] = [
+    api.router, files.router, browsing.router, committing.router, archives.router, moving.router, publishing.router,
+]  # fmt: skip
 #: At `/<owner>/<name>.git`.
 GIT_ROUTERS: list[APIRouter] = [lfs.router, lfs_locks.router, git.router]
 

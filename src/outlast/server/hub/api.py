@@ -56,14 +56,16 @@ def list_repositories(
     kind: Annotated[Literal["project", "model", "dataset"] | None, Query()] = None,
     owner: Annotated[str | None, Query(max_length=64)] = None,
     search: Annotated[str, Query(max_length=100, description="words in name, description or tags")] = "",
+    tag: Annotated[str, Query(max_length=40, description="those that have this very tag")] = "",
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = USUAL_ROWS,
     cursor: Annotated[str, Query(max_length=8192)] = "",
 ) -> Response:  # fmt: skip
     """Those that you may see, by name: a page of them, and the cursor of the next one in `next`."""
     after = read_cursor(cursor, 2)[1] if cursor else ""
     found = [
-        each for each in shared.hub.list(visitor_of(actor)) if each.fits(kind, owner, search) and each.path > after
-    ]
+        each for each in shared.hub.list(visitor_of(actor))
+        if each.fits(kind, owner, search) and each.path > after and (not tag or tag in each.tags)
+    ]  # fmt: skip
     page = found[:limit]
     following = write_cursor("", page[-1].path) if len(found) > limit else None
     return answer({"items": [short_view(each, str(request.base_url)) for each in page], "next": following})
@@ -113,11 +115,13 @@ def list_commits(
     revision: Annotated[str, Query(max_length=200)] = "",
     path: Annotated[str, Query(max_length=4096)] = "",
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 50,
+    skip: Annotated[int, Query(ge=0, le=10**6, description="leave out so many of the newest")] = 0,
 ) -> Response:  # fmt: skip
     """The newest steps that lead to a revision, or those that touched `path`."""
     bare = shared.hub.bare(shared.hub.find(visitor_of(actor), owner, name))
     commit = bare.commit(revision)
-    return answer({"commit": commit, "items": [dataclasses.asdict(each) for each in bare.log(commit, path, limit)]})
+    found = bare.log(commit, path, limit, skip)
+    return answer({"commit": commit, "items": [dataclasses.asdict(each) for each in found]})
 
 
 def owner_is_group(state: ServerState, actor: Actor, owner: str) -> bool:

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 from starlette.concurrency import run_in_threadpool
@@ -24,6 +24,9 @@ _log = logging.getLogger("outlast.server")
 
 class Backend(Response):
     """One request that git answers. `settle` runs when git has ended, before the client hears the last of it."""
+
+    #: What is started.
+    command: Sequence[str] = ("git", "http-backend")
 
     def __init__(
         self, places: asyncio.Semaphore, environ: Mapping[str, str], settle: Callable[[], None] | None = None
@@ -48,10 +51,10 @@ class Backend(Response):
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         process = await asyncio.create_subprocess_exec(
-            "git", "http-backend", stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=self._environ, limit=_HEAD_BYTES,
+            *self.command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=self._environ, limit=_HEAD_BYTES,
             start_new_session=True,
         )  # fmt: skip
-        feeding = asyncio.create_task(_feed(process, receive))
+        feeding = asyncio.create_task(_feed(process, receive, self.decode))
         try:
             await self._relay(process, feeding, scope, receive, send)
         finally:
@@ -69,7 +72,7 @@ class Backend(Response):
     ) -> None:
         assert process.stdout is not None and process.stdin is not None
         try:
-            status, headers = _parse(await process.stdout.readuntil(b"\r\n\r\n"))
+            status, headers = await self.head(process.stdout)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             if feeding.done() and feeding.exception() is not None:
                 feeding.result()  # the body was too large: that is the answer
@@ -84,15 +87,23 @@ class Backend(Response):
         await self._finish()
         await send({"type": "http.response.body", "body": b""})
 
+    async def head(self, out: asyncio.StreamReader) -> tuple[int, list[tuple[bytes, bytes]]]:
+        """Status and headers of the answer: those that git says first."""
+        return _parse(await out.readuntil(b"\r\n\r\n"))
 
-async def _feed(process: Process, receive: Receive) -> None:
+    def decode(self, piece: bytes) -> bytes:
+        """A piece of the request's body as git wants it."""
+        return piece
+
+
+async def _feed(process: Process, receive: Receive, decode: Callable[[bytes], bytes]) -> None:
     """Hand the request's body to git, as fast as git takes it; then wait until the client leaves."""
     assert process.stdin is not None
     try:
         while (message := await receive())["type"] == "http.request":
             # Git may have said no already: the rest is read and dropped, so that the client hears why.
             with contextlib.suppress(*_GONE):
-                process.stdin.write(message.get("body", b""))
+                process.stdin.write(decode(message.get("body", b"")))
                 await process.stdin.drain()
             if not message.get("more_body", False):
                 process.stdin.close()

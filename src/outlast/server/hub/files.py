@@ -43,7 +43,7 @@ async def get_file(
     request: Request, actor: Current, shared: Opened, owner: str, name: str, path: InRepository, revision: Revision = ""
 ) -> Response:
     """The bytes of one file, whether git or LFS keeps it. Takes a range."""
-    found = await run_in_threadpool(_find, shared, actor, owner, name, revision, path)
+    found = await run_in_threadpool(find_content, shared, actor, owner, name, revision, path)
     item, size_bytes, read = found
     return send_part(
         request, size_bytes, by_pieces(read), media_type="application/octet-stream", tag=f'"{item.oid}"',
@@ -51,7 +51,10 @@ async def get_file(
     )  # fmt: skip
 
 
-def _find(shared: HubState, actor: Actor, owner: str, name: str, revision: str, path: str) -> tuple[Item, int, Read]:
+def find_content(
+    shared: HubState, actor: Actor, owner: str, name: str, revision: str, path: str
+) -> tuple[Item, int, Read]:
+    """A file of a repository that may be seen: what git has of it, its size, and how its bytes are read."""
     repository = shared.hub.find(visitor_of(actor), owner, name)
     bare = shared.hub.bare(repository)
     item = _file(bare, bare.commit(revision), path)

@@ -1,4 +1,4 @@
-"""Clone, fetch and push with the real git: three routes in front of `git http-backend`."""
+"""Clone, fetch and push with the real git: routes in front of `git upload-pack` and `git http-backend`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from outlast.errors import OutlastError
 from outlast.hub.gitprocess import PLAIN_LIMIT_BYTES, git_environment
 from outlast.server.auth import address_of
 from outlast.server.hub.backend import Backend
 from outlast.server.hub.room import require_room
+from outlast.server.hub.uploadpack import answer_upload_pack
 from outlast.server.hub.visits import HubState, Opened, Visited, visit
 from outlast.server.refusals import NotSignedIn
 from outlast.server.state import state_of
@@ -51,8 +52,16 @@ async def _serve(request: Request, shared: HubState, owner: str, name: str, what
             await run_in_threadpool(require_room, state_of(request), shared.hub, visited.repository, 1)
     except OutlastError as error:
         return refuse_git(error)
+    if what == "info/refs" and visited.repository.path != f"{owner}/{name}":
+        # Git says so in the terminal and goes on there; the other routes lead there silently.
+        return RedirectResponse(f"{request.base_url}{visited.repository.path}.git/info/refs?{request.url.query}", 301)
     environ = _environment(request, shared, visited, what)
-    if what != "git-receive-pack":
+    folder = shared.hub.bare(visited.repository).folder
+    if what == "git-upload-pack":
+        return answer_upload_pack(request, shared.places, environ, folder)
+    if not pushes:
+        return await shared.advertisement.answer(request, folder, environ)
+    if what == "info/refs":
         return Backend(shared.places, environ)
     known = shared.hub.folder(visited.repository) / f".known-{uuid.uuid4().hex}"
     await run_in_threadpool(_list_known, shared, visited, known)

@@ -21,6 +21,7 @@ from outlast.model.visitor import Visitor
 from outlast.operations.hubs import open_hub
 from outlast.server.accounts.people import Actor, Role
 from outlast.server.auth import find_actor, find_token
+from outlast.server.hub.uploadpack import Advertisement
 from outlast.server.refusals import NotSignedIn
 from outlast.server.state import state_of
 
@@ -37,6 +38,7 @@ class HubState:
 
     hub: Hub
     places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_PROCESSES))
+    advertisement: Advertisement = field(default_factory=Advertisement)
     _granted: dict[tuple[str, Pointer], float] = field(default_factory=dict)
 
     def grant(self, repository: Repository, pointers: Iterable[Pointer]) -> None:
