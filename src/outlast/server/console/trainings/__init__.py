@@ -1,0 +1,1 @@
+"""Training instances of a project: the list, the form, one of them, and its evaluation."""
