@@ -88,3 +88,9 @@ def test_a_toml_file_fills_the_form(tmp_path):
     assert (form.params, form.env) == ((("lr", "0.1"),), (("A", "1"),))
     assert (form.data, form.outputs) == ((("m", "obs://b/m"),), ("train_url=obs://b/o",))
     assert RunBody.model_validate(form.body()).network is False
+
+
+def test_code_from_a_project_is_named_and_not_uploaded():
+    wanted = Wanted(target="train.py", code=Code("", "ann/digits@0123456789", ("train.py",), f"ann/digits@{'01' * 20}"))
+    assert wanted.body() == {"target": "train.py", "project": f"ann/digits@{'01' * 20}"}
+    assert wanted.command() == "# in a clone of ann/digits at 0101010101\noutlast run train.py"

@@ -46,7 +46,7 @@ class Calls:
             timeout=None, trust_env=False,
         )  # fmt: skip
 
-    async def get(self, path: str, **query: Any) -> dict[str, Any]:
+    async def get(self, path: str, /, **query: Any) -> dict[str, Any]:
         return await self._send("GET", path, query=query)
 
     async def post(self, path: str, body: Mapping[str, Any] | None = None, *, key: str = "") -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Calls:
     async def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         return await self._send("PATCH", path, body)
 
-    async def delete(self, path: str, **query: Any) -> dict[str, Any]:
+    async def delete(self, path: str, /, **query: Any) -> dict[str, Any]:
         return await self._send("DELETE", path, query=query)
 
     async def _send(

@@ -21,6 +21,7 @@ NAVIGATION = (
     ("Runs", "/", "view_list"),
     ("New run", "/new", "add_circle_outline"),
     ("Compare", "/compare", "stacked_line_chart"),
+    ("Hub", "/hub", "hub"),
     ("Stores", "/stores", "folder_open"),
     ("Platforms", "/platforms", "dns"),
     ("Settings", "/settings", "settings"),

@@ -14,7 +14,8 @@ from outlast.server.console.words import say
 class Uploader(Element, component="static/upload.js"):
     """Sends what it is given: with `store` to the address of a folder, else to the visitor's own uploads.
 
-    Of `code`, what tools leave behind (`.git`, `__pycache__`) stays at home.
+    With `hub` a folder keeps its name. Of `code` and for the `hub`, what tools leave behind (`.git`, `__pycache__`)
+    stays at home.
 
     `on_done` gets what the browser says of it: digest, name, count and paths. They say what to ask the server next,
     and are worth no more than anything else that a browser sends.
@@ -22,7 +23,7 @@ class Uploader(Element, component="static/upload.js"):
 
     def __init__(
         self,
-        mode: Literal["store", "code", "data"],
+        mode: Literal["store", "code", "data", "hub"],
         on_done: Callable[[dict[str, Any]], Awaitable[None]],
         address: str = "",
     ) -> None:

@@ -21,6 +21,7 @@ from outlast.operations.import_openpai import import_openpai
 from outlast.operations.tomlfile import FILE_NAME, read_toml
 from outlast.server.accounts.people import Actor
 from outlast.server.console.calls import calls
+from outlast.server.console.hub.repository import api_of, short
 from outlast.server.console.newrun.wanted import Code, Wanted, from_toml
 from outlast.server.holding import Holding
 from outlast.server.uploads import PART_BYTES
@@ -41,6 +42,16 @@ async def code_of_run(holding: Holding, actor: Actor, ref: str) -> tuple[dict[st
         return found.store.get_range(key, start, length)
 
     return spec, await _hold(holding, actor, found.run, sha256, size_bytes, part)
+
+
+async def code_of_project(project: str) -> Code:
+    """A project of the hub that the visitor may see, `owner/name@revision`, pinned to its commit."""
+    path, _, revision = project.partition("@")
+    owner, _, name = path.partition("/")
+    listed = await calls().get(api_of(owner, name, "items"), revision=revision, recursive=True)
+    paths = sorted(str(each["path"]) for each in listed["items"] if each["kind"] == "file")
+    commit = str(listed["commit"])
+    return Code("", f"{path}@{short(commit)}", tuple(paths[:_MOST_PATHS]), f"{path}@{commit}")
 
 
 async def job_as_form(holding: Holding, actor: Actor, name: str, data: bytes, form: Wanted) -> tuple[Wanted, list[str]]:
@@ -72,6 +83,8 @@ def _read_job(
     settings = holding.settings_of(actor)
     with tempfile.TemporaryDirectory(dir=holding.home.cache, prefix="job-") as temporary:
         folder = Path(temporary) / "code"
+        if form.code is not None and form.code.project:
+            raise SpecError("a job file joins code that was uploaded, not a project of the hub", hint="upload the code")
         if form.code is not None:
             content = holding.uploads.content(actor.name, form.code.sha256)
             shutil.copytree(content, folder, symlinks=True, copy_function=_share)

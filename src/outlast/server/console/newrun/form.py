@@ -7,9 +7,11 @@ from typing import Any
 
 from nicegui import ui
 
+from outlast.server.console.hub.choosing import choose_input, choose_project
+from outlast.server.console.newrun.bringing import code_of_project
 from outlast.server.console.newrun.pairs import Pairs
 from outlast.server.console.newrun.wanted import UPLOAD, Code, Wanted, rows_of_text, text_of_rows
-from outlast.server.console.parts import choice, field, files, number, panel, text
+from outlast.server.console.parts import button, choice, field, files, number, panel, text
 from outlast.server.console.store_choice import choose_place
 from outlast.server.console.uploader import Uploader
 from outlast.server.console.words import say
@@ -35,7 +37,8 @@ class Form:
         with panel(say("Code")):
             self._code_section(is_admin)
         with panel(say("Inputs"), say("Data that the script finds at the path it uses.")):
-            self._data = Pairs(say("Name"), say("Address"), say("Add an input"), _nothing, choose_place)
+            in_hub = {say("Hub"): choose_input}
+            self._data = Pairs(say("Name"), say("Address"), say("Add an input"), _nothing, choose_place, in_hub)
             Uploader("data", self._data_came)
         with panel(
             say("Parameters"), say("Passed to the script as --name=value; the table and the line are the same.")
@@ -50,6 +53,8 @@ class Form:
             for name, label in (("cpus", say("Processor cores")), ("gpus", "GPU"), ("npus", "NPU")):
                 self._counts[name] = number(label, None, least=1 if name == "cpus" else 0)
             self._text("memory", say("Memory, at most"), "8G")
+            nodes = field(say("Nodes"), "1", hint=say("one machine in each stint; more are not offered yet"))
+            nodes.props("readonly")
             names = {value: say(word) if word else say("as usual") for value, word in _NETWORK.items()}
             self._network = choice(say("Network"), names, None)
 
@@ -57,6 +62,7 @@ class Form:
 
     def _code_section(self, is_admin: bool) -> None:
         Uploader("code", self._code_came)
+        button(say("Code from a project of the hub"), self._ask_project)
         self._code_line = text(say("No code yet."), "o-quiet", "p").props("role=status")
         with _fields():
             self._target = choice(
@@ -100,9 +106,26 @@ class Form:
     async def _code_came(self, told: dict[str, Any]) -> None:
         paths = tuple(str(path) for path in told.get("paths", ()))
         self._set_code(Code(str(told.get("sha256", "")), str(told.get("name", "")), paths), int(told.get("count", 0)))
+        self._choose_script()
+
+    def _choose_script(self) -> None:
         if self._code is not None and self._target.value not in self._code.paths:
             scripts = self._code.scripts
             self._set_target("." if "outlast.toml" in scripts else scripts[0] if scripts else "")
+
+    async def _ask_project(self) -> None:
+        chosen = await choose_project()
+        if chosen:
+            await self.take_project(chosen)
+
+    async def take_project(self, project: str) -> None:
+        """Let a project of the hub, `owner/name@revision`, be the code."""
+        self._set_code(await code_of_project(project))
+        self._choose_script()
+
+    def add_input(self, asset: str) -> None:
+        """Let something of the hub be one more input."""
+        self._data.add(asset)
 
     async def _data_came(self, told: dict[str, Any]) -> None:
         name = str(told.get("name", "")).partition(".")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
 from functools import partial
 from typing import Any
@@ -11,13 +12,13 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 from starlette.requests import Request
 
-from outlast.errors import OutlastError, SpecError
+from outlast.errors import NotFoundError, OutlastError, SpecError
 from outlast.model.view import RunView
 from outlast.operations.runs import show_run
 from outlast.server.accounts.people import Role
 from outlast.server.console.access import actor_now, actor_of, holding, member_now
 from outlast.server.console.calls import calls
-from outlast.server.console.newrun.bringing import code_of_run, job_as_form
+from outlast.server.console.newrun.bringing import code_of_project, code_of_run, job_as_form
 from outlast.server.console.newrun.forecasting import forecast_like
 from outlast.server.console.newrun.form import Form
 from outlast.server.console.newrun.plan import plan_facts, show_facts
@@ -32,7 +33,7 @@ _READ_FILE = "async (e) => { const f = e.target.files[0]; if (f) emit({name: f.n
 
 
 async def new_run_page(request: Request) -> None:
-    """The form; `?from=RUN` fills it with what an earlier run was asked for."""
+    """The form; `?from=RUN` fills it with what an earlier run was asked for, `?project=` and `?input=` from the hub."""
     actor = await actor_of(request)
     earlier = request.query_params.get("from", "")
     with frame("New run", "/new", actor), ui.element("div").classes("o-stack"), told():
@@ -44,6 +45,7 @@ async def new_run_page(request: Request) -> None:
         await page.build()
         if earlier:
             await page.copy(earlier)
+        await page.take(request.query_params.get("project", ""), request.query_params.getlist("input"))
 
 
 class _NewRun:
@@ -140,9 +142,20 @@ class _NewRun:
         """Say what an earlier run was asked for; its code comes along."""
         held, actor = holding(), await member_now()
         spec, code = await code_of_run(held, actor, ref)
+        pinned = str((spec["code"] or {}).get("asset", "")).removeprefix("project:")  # type: ignore[attr-defined]
+        if pinned:
+            with contextlib.suppress(NotFoundError):  # gone since, or of somebody else: the code as it was packed
+                code = await code_of_project(pinned)
         self._earlier = await asyncio.to_thread(show_run, held.settings, str(spec["id"]))
         self._form.fill(from_spec(spec, code))
         self._note([say("This is what {run} was asked for.", run=spec["id"])])
+
+    async def take(self, project: str, inputs: list[str]) -> None:
+        """Begin with a project of the hub as the code, and with some of its models and data sets as inputs."""
+        if project:
+            await self._form.take_project(project)
+        for each in inputs:
+            self._form.add_input(each)
 
     async def _ask_earlier(self) -> None:
         actor = await actor_now()

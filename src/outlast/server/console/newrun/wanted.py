@@ -18,11 +18,12 @@ UPLOAD = "upload:"
 
 @dataclass(frozen=True)
 class Code:
-    """What was uploaded: its digest, what it is called here, and the files in it."""
+    """What was uploaded, or a project of the hub: what it is called here, and the files in it."""
 
     sha256: str
     name: str
     paths: tuple[str, ...] = ()
+    project: str = ""  # owner/name@commit; then nothing was uploaded
 
     @property
     def scripts(self) -> list[str]:
@@ -64,7 +65,9 @@ class Wanted:
     def body(self) -> dict[str, Any]:
         """The body of `POST /runs`; `ValueError` when the arguments cannot be told apart."""
         said: dict[str, Any] = {"target": self.target.strip() or "."}
-        if self.code is not None:
+        if self.code is not None and self.code.project:
+            said["project"] = self.code.project
+        elif self.code is not None:
             said["code"] = self.code.sha256
         said["args"] = shlex.split(self.args)
         said["data"] = [f"{name}={source}" if name else source for name, source in self.data if source]
@@ -103,8 +106,13 @@ class Wanted:
         add("--platform", ",".join(self.platforms))
         if self.network is not None:
             words.append("--network" if self.network else "--no-network")
-        lines = " \\\n  ".join(_packed(words))
+        lines = self._place() + " \\\n  ".join(_packed(words))
         return f"{lines} \\\n  -- {self.args.strip()}" if self.args.strip() else lines
+
+    def _place(self) -> str:
+        """Where the command is typed, when that is not where the script already lies."""
+        path, _, commit = (self.code.project if self.code is not None else "").partition("@")
+        return f"# in a clone of {path} at {commit[:10]}\n" if path else ""
 
 
 def _packed(words: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ from nicegui.elements import echart as _echart  # noqa: F401 - registers the lib
 from starlette.requests import Request
 
 from outlast.model.view import RunView
+from outlast.server.console.run.usage import usage_panel
 from outlast.server.console.run.watching import Watched
 from outlast.server.console.words import say
 from outlast.track.drawing.colours import DARK, LIGHT
@@ -20,6 +21,7 @@ _SHOWN = 4
 async def curves_view(watched: Watched, request: Request) -> None:
     """What is shown and how lives in the address."""
     Curves(watched, telling_metrics(watched.view.metrics, _SHOWN))
+    await usage_panel(watched)
 
 
 class Curves(ui.element, component="../static/curves.js"):

@@ -48,13 +48,11 @@ def _machine(view: RunView) -> Html:
     device: dict[str, Any] = view.device
     meters: list[Html] = []
     if device.get("cpu_percent") is not None:
-        cpus = device.get("cpus") or 1
-        meters.append(
-            _meter(say("CPU"), device["cpu_percent"] / cpus, f"{device['cpu_percent']:.0f} % / {cpus * 100} %")
-        )
+        words = f"{device['cpu_percent']:.0f} % · {say('processors')} {device.get('cpus') or 1}"
+        meters.append(_meter(say("CPU"), device["cpu_percent"], words))
     if device.get("memory_bytes"):
         used, peak = device["memory_bytes"], device.get("memory_peak_bytes") or 0
-        total = device.get("memory_total_bytes") or max(used, peak)
+        total = device.get("memory_limit_bytes") or max(used, peak)
         words = format_size(used) + (f" · {say('peak')} {format_size(peak)}" if peak else "")
         meters.append(_meter(say("Memory"), 100 * used / total, words))
     for card in device.get("accelerators") or ():

@@ -18,6 +18,7 @@ from outlast.server.console import formats
 from outlast.server.console.access import holding
 from outlast.server.console.calls import calls, part
 from outlast.server.console.html import Html, facts, joined, table, tag
+from outlast.server.console.hub.publishing import publish_button
 from outlast.server.console.parts import button, confirmed, panel
 from outlast.server.console.previewing import show_preview
 from outlast.server.console.run.watching import Watched
@@ -123,6 +124,7 @@ def _files(files: list[dict[str, Any]], base: str) -> Html:
 async def outputs_view(watched: Watched, request: Request) -> None:
     """The files, and a preview of the one that the address names."""
     chosen = request.query_params.get("file", "")
+    publish_button(watched)
     listed = ui.html("", sanitize=False)
     watched.show(lambda view: listed.set_content(_outputs(view, chosen)))
     file = (watched.view.outputs or {}).get(chosen)

@@ -14,7 +14,7 @@ _LEAST_S = 0.05  # less would be shown as 0.0 s
 _TONES = {
     EndReason.FINISHED: "succeeded", EndReason.HAND_OVER: "running", EndReason.STOPPED: "stopped",
     EndReason.PREEMPTED: "queued", EndReason.LOST: "queued", EndReason.TIME_LIMIT: "queued",
-    EndReason.SCRIPT_ERROR: "failed", EndReason.SETUP_ERROR: "failed",
+    EndReason.SCRIPT_ERROR: "failed", EndReason.SETUP_ERROR: "failed", EndReason.REFUSED: "queued",
 }  # fmt: skip
 #: What the ledger's columns are called here; two of them have the name of a state that means something else.
 _COLUMNS = {"queued": "queue", "lost": "lost time"}

@@ -158,9 +158,11 @@ async function dropped(transfer) {
 
 const chosen = (input) => [...input.files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
 
+const without = (entries, leftOut) => entries.filter(({ path }) => !path.split("/").slice(0, -1).some((name) => leftOut.has(name)));
+
 // Without the folder that was chosen: what lies in it is the code, or the data.
 function inner(entries, leftOut) {
-  const kept = entries.filter(({ path }) => !path.split("/").slice(0, -1).some((name) => leftOut.has(name)));
+  const kept = without(entries, leftOut);
   const tops = new Set(kept.map(({ path }) => (path.includes("/") ? path.split("/")[0] : "")));
   const top = [...tops][0];
   return tops.size === 1 && top ? kept.map((each) => ({ ...each, path: each.path.slice(top.length + 1) })) : kept;
@@ -258,7 +260,8 @@ export default {
     },
     async bring(entries) {
       const store = this.mode === "store";
-      const found = store ? entries : inner(entries, this.mode === "code" ? LEFT_OUT : new Set());
+      const clean = this.mode === "hub" ? without(entries, LEFT_OUT) : entries;
+      const found = store || this.mode === "hub" ? clean : inner(entries, this.mode === "code" ? LEFT_OUT : new Set());
       const files = found.sort((a, b) => (a.path < b.path ? -1 : 1));
       if (!files.length) throw new Error(this.words.nothing);
       const single = store && files.length === 1 && !files[0].path.includes("/");

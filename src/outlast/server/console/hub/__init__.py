@@ -1,0 +1,1 @@
+"""The hub's pages: repositories of projects, models and data sets, their files, history and settings."""
