@@ -27,6 +27,7 @@ from outlast.operations.storing import Stores
 from outlast.operations.sweeping import Sweeps
 from outlast.remote.access import ServerAccess
 from outlast.remote.hubbing import Hubbing
+from outlast.remote.platforming import Platforming
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from outlast.settings import Setting
 
 
-class Client(Importing, Rewriting, ServerAccess, Hubbing):
+class Client(Importing, Rewriting, ServerAccess, Hubbing, Platforming):
     """One home folder, or a server, and everything that can be done with its runs.
 
     `home` is a folder (default: `OUTLAST_HOME`, or `~/.outlast`); `settings`, when given, is used as it is. `server`
@@ -191,8 +192,10 @@ class Client(Importing, Rewriting, ServerAccess, Hubbing):
     def whoami(self, *, check: bool = False) -> list[Identity]:
         """Every access that is known here and where it came from, never a secret; with `check` each is used once."""
         from outlast.operations.login import whoami
+        from outlast.operations.signin import account_identities
 
-        return [*whoami(self.settings, os.environ, check=check), *self.servers(check=check)]
+        stores = whoami(self.settings, os.environ, check=check)
+        return [*stores, *account_identities(self.settings, check=check), *self.servers(check=check)]
 
     def doctor(self) -> list[Finding]:
         """What this machine (or the server's) has, what is missing, and how to get it."""

@@ -244,7 +244,9 @@ def test_dry_run_prints_the_plan_and_starts_nothing(outlast, client, monkeypatch
         limit_s=3600, store="file:///s",
     )  # fmt: skip
     platform = SimpleNamespace(command=("bwrap", "--", "python3", "train.py"), notices=())
-    plan = SimpleNamespace(spec=spec, pack=None, platform=platform, notices=("bubblewrap is not installed",))
+    plan = SimpleNamespace(
+        spec=spec, pack=None, platform=platform, notices=("bubblewrap is not installed",), destinations=()
+    )
     monkeypatch.setattr(client.runs, "plan", lambda request: plan, raising=False)
     code, out, _ = outlast("run", "train.py", "--dry-run")
     assert code == 0 and client.runs.calls == []

@@ -329,7 +329,7 @@ def test_places_of_the_file_are_named_as_such(refused, folder):
         ({"memory": "lots"}, "--memory 'lots': not a size"),
         ({"memory": "0"}, "--memory '0'"),
         ({"name": "a b"}, "--name 'a b': not a name"),
-        ({"platform": "locl"}, "unknown platform 'locl' (--platform); did you mean 'local'? installed: local"),
+        ({"platform": "locl"}, "unknown platform 'locl' (--on); did you mean 'local'? installed: local"),
         ({"platform": "local,local"}, "names a platform twice"),
         ({"sandbox": "yes"}, "--sandbox 'yes'"),
         ({"requirements": "reqs.txt"}, "--requirements 'reqs.txt': no such file"),

@@ -43,6 +43,23 @@ def ask_hidden(what: str, option: str) -> str:
             return answer
 
 
+def ask_or_skip(what: str, default: str = "", *, hidden: bool = False) -> str:
+    """Ask for something that need not be given; an empty answer is the default, or nothing."""
+    import getpass
+
+    shown = f"{what} [{default}]: " if default else f"{what}, or nothing: "
+    if hidden:
+        try:
+            return getpass.getpass(f"{what}, or nothing (not shown): ", sys.stderr).strip()
+        except EOFError:
+            raise KeyboardInterrupt from None
+    print(shown, end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        raise KeyboardInterrupt
+    return line.strip() or default
+
+
 def _require_terminal(what: str, option: str) -> None:
     if not sys.stdin.isatty():
         raise UsageError(f"the {what} is missing, and nobody is here to ask", hint=f"give {option}")

@@ -1,4 +1,4 @@
-"""`outlast login`: keep the keys of a store."""
+"""`outlast login`: keep the keys of a store, a server or a platform."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _MORE = "For other servers"
 
 
 def _complete_kind(incomplete: str) -> list[str]:
-    return [kind for kind in KINDS if kind.startswith(incomplete)]
+    from outlast.operations.signin import platform_kinds
+
+    return [kind for kind in (*KINDS, *platform_kinds()) if kind.startswith(incomplete)]
 
 
 @verb(
@@ -38,6 +40,10 @@ def _complete_kind(incomplete: str) -> list[str]:
         ("outlast login s3 --endpoint http://minio:9000 --key ann --secret-stdin < sk.txt", "in a script"),
         ("outlast login server https://lab.example", "an outlast server; asks for the token"),
         (
+            "outlast login modelarts --profile free-v100 --set hours=10 --set per=week",
+            "then: outlast run --on free-v100",
+        ),
+        (
             "outlast login hdfs --endpoint http://namenode:9870 --user ann --profile lab",
             "then: hdfs://lab@namenode:9870/",
         ),
@@ -46,7 +52,8 @@ def _complete_kind(incomplete: str) -> list[str]:
 )
 def login(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="obs, s3 (also MinIO, Ceph …), hdfs or server",
+        str, typer.Argument(metavar="KIND",
+                            help="obs, s3 (also MinIO, Ceph …), hdfs, server, or a platform: modelarts, openpai, xihe",
                             autocompletion=_complete_kind)
     ],
     address: Annotated[
@@ -54,7 +61,8 @@ def login(
     ] = "",
     profile: Annotated[
         str, typer.Option("--profile", metavar="NAME", show_default=False,
-                          help="Keep them under this name, for addresses like obs://NAME@bucket/ (default: the kind)"),
+                          help="Keep them under this name, for addresses like obs://NAME@bucket/ and for --on NAME "
+                          "(default: the kind)"),
     ] = "",
     endpoint: Annotated[
         str, typer.Option("--endpoint", metavar="URL", show_default=False,
@@ -103,12 +111,30 @@ def login(
         bool, typer.Option("--insecure", rich_help_panel=_MORE, show_default=False,
                            help="Do not check the server's certificate"),
     ] = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", rich_help_panel="For platforms",
+                                       show_default=False,
+                                       help="Give a field of the account: store, limit, hours, per (day, week, month), "
+                                       "queue_patience, or one of the platform's own; repeat for more"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    if kind not in KINDS:
-        raise UsageError(f"cannot log in to {kind!r}", hint="kinds: " + ", ".join(KINDS))
     client = open_client()
     endpoint = endpoint or address
+    if kind not in KINDS:
+        from outlast.cli.login_platform import login_platform
+        from outlast.operations.signin import platform_kinds
+
+        if kind not in platform_kinds():
+            raise UsageError(f"cannot log in to {kind!r}", hint="kinds: " + ", ".join((*KINDS, *platform_kinds())))
+        given = {"endpoint": endpoint, "region": region, "key": key, "user": user}
+        login_platform(
+            client, kind, profile, {name: value for name, value in given.items() if value}, settings or (),
+            secret_stdin=secret_stdin, check=check, in_file=in_file, as_json=as_json,
+        )  # fmt: skip
+        return
+    if settings:
+        raise UsageError(f"--set is for accounts on platforms, not for {kind}")
     if kind == "server":
         _login_server(client, endpoint, secret_stdin, profile, ca_file, not insecure, in_file, as_json)
         return

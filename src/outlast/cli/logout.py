@@ -1,4 +1,4 @@
-"""`outlast logout`: forget the keys of a store."""
+"""`outlast logout`: forget the keys of a store or a platform."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ def complete_profile(incomplete: str) -> list[str]:
     "store's own console. Environment variables and files of other tools are left alone.",
     examples=[
         ("outlast logout obs", "the default profile for obs://"),
+        ("outlast logout free-v100", "an account on a platform"),
         ("outlast logout --profile lab", "one by its name"),
     ],
     exits=(0, 2, 10),
 )
 def logout(
     kind: Annotated[
-        str, typer.Argument(metavar="[KIND]", help="obs, s3 or hdfs", show_default=False,
+        str, typer.Argument(metavar="[KIND]", help="obs, s3, hdfs, or the name of an account", show_default=False,
                             autocompletion=complete_profile),
     ] = "",
     profile: Annotated[

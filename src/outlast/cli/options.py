@@ -122,8 +122,9 @@ def read_request(
     name: Annotated[Text, _option(
         _SCRIPT, "--name", "-n", metavar="NAME", help="Name of the run (default: the script's)",
     )] = None,
-    platform: Annotated[Text, _option(
-        _MACHINE, "--platform", metavar="NAME", help="Where to run; several, separated by commas (default: local)",
+    platform: Annotated[Texts, _option(
+        _MACHINE, "--on", "--platform", metavar="NAME",
+        help="Where to run, see outlast platforms; repeat for more, in the order to try them (default: local)",
     )] = None,
     store: Annotated[Text, _option(
         _MACHINE, "--store", metavar="ADDRESS",
@@ -179,7 +180,7 @@ def read_request(
         npus=npus,
         user=user,
         name=name,
-        platform=platform,
+        platform=",".join(platform) if platform else None,
         store=store,
         grace=grace,
         retries=retries,

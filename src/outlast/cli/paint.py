@@ -22,7 +22,7 @@ _CODES = {
 _STATE_COLOURS = {
     "queued": "dim", "running": "cyan", "succeeded": "green", "failed": "red", "stopped": "yellow",
     "finished": "green", "hand-over": "cyan", "time-limit": "yellow", "preempted": "yellow", "lost": "yellow",
-    "script-error": "red", "setup-error": "red",
+    "script-error": "red", "setup-error": "red", "refused": "yellow",
 }  # fmt: skip
 #: Wider lines are hard to follow with the eye.
 _WIDEST = 160

@@ -28,6 +28,7 @@ def plan_json(plan: RunPlan) -> dict[str, Any]:
     return {
         "spec": plan.spec.to_json(),
         "command": list(plan.platform.command),
+        "platforms": [dataclasses.asdict(each) for each in plan.destinations],
         "notices": list(plan.notices),
     }
 
@@ -36,6 +37,8 @@ def plan_lines(plan: RunPlan) -> list[str]:
     """The whole plan; nothing of it has been done."""
     ink = Ink()
     facts = _spec_facts(plan.spec) | {"command": shlex.join(plan.platform.command)}
+    if len(plan.destinations) > 1 or any(each.kind != "local" for each in plan.destinations):
+        facts["platform"] = "\n".join(each.words for each in plan.destinations)
     lines = [ink("bold", f"{plan.spec.name}: the plan; nothing was started")]
     for name, value in facts.items():
         first, *more = wrap(value, 13) or [""]
@@ -62,7 +65,7 @@ def _spec_facts(spec: RunSpec) -> dict[str, str]:
         "checkpoint": spec.checkpoint,
         "output": spec.output or "",
         "contract": "" if spec.contract == "plain" else spec.contract,
-        "outputs": ", ".join(f"{each.name}: {each.target}{at(each.path)}" for each in spec.outputs),
+        "outputs": ", ".join(f"{each.name}: {each.target or 'the run'}{at(each.path)}" for each in spec.outputs),
         "not passed": ", ".join(f"--{name}" for name in spec.drop_args),
         "log": spec.log_folder or "",
         "stints": f"{stints}, {limit}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -177,6 +178,117 @@ def change(
 
 @verb(
     app,
+    "rename",
+    sentence="Give a repository another name",
+    about="The old name leads to it, for git and for runs, until somebody takes it again. Another owner is given by "
+    "admins only.",
+    examples=[
+        ("outlast repo rename ann/lenet ann/lenet-5", "another name"),
+        ("outlast repo rename ann/lenet vision/lenet --group", "as an admin: a group owns it from now on"),
+    ],
+    exits=_EXITS,
+)
+def rename(
+    path: Path,
+    to: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="What it shall be called", show_default=False)],
+    group: Annotated[bool, typer.Option("--group", help="The new owner is a group", show_default=False)] = False,
+    as_json: AsJson = False,
+) -> None:
+    client = open_client()
+    renamed = _addressed(client, client.repositories.rename(path, to, group=group))
+    if as_json:
+        print_json(vars(renamed))
+        return
+    print(f"{path} is called {renamed.path} now")
+    print(f"clones go on working; tell git with: git remote set-url origin {renamed.clone_url}")
+
+
+@verb(
+    app,
+    "fork",
+    sentence="Make a repository of your own from another",
+    about="With the branches, tags and LFS files that it has now; later pushes to one do not change the other. "
+    "Whatever you may see you may fork. The new one is private unless --public is given.",
+    examples=[
+        ("outlast repo fork ben/lenet ann/lenet", "of your own"),
+        ("outlast repo fork ben/lenet vision/lenet --group --description 'our LeNet'", "of a group"),
+    ],
+    exits=_EXITS,
+)
+def fork(
+    path: Path,
+    to: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="What yours shall be called", show_default=False)],
+    public: Annotated[bool, typer.Option("--public", help="Let everybody see it", show_default=False)] = False,
+    group: Annotated[bool, typer.Option("--group", help="The owner is a group", show_default=False)] = False,
+    description: Described = None,
+    as_json: AsJson = False,
+) -> None:
+    from outlast.cli.waiting import Waiting
+
+    client = open_client()
+    words = {"visibility": "public" if public else "private", "group": group}
+    if description is not None:
+        words["description"] = description
+    with Waiting(f"forking {path}"):
+        made = _addressed(client, client.repositories.fork(path, to, **words))
+    if as_json:
+        print_json(vars(made))
+        return
+    print(f"made the {made.visibility} {made.kind} {made.path} from {path}")
+    print(f"clone it with: git clone {made.clone_url}")
+
+
+@verb(
+    app,
+    "download",
+    sentence="Download a revision as one file",
+    about="All files of a branch, a tag or a commit (the default branch when none is named), those in LFS with their "
+    "content. The ending of --output decides between .zip and .tar.gz. Against a server this machine needs no git.",
+    examples=[
+        ("outlast repo download ann/lenet@v1", "as ./lenet-v1.zip"),
+        ("outlast repo download vision/mnist -o mnist.tar.gz --no-lfs", "with pointers in place of large files"),
+    ],
+    exits=_EXITS,
+)
+def download(
+    path: Annotated[
+        str, typer.Argument(metavar="OWNER/NAME[@REVISION]", help="Which repository, and which revision of it",
+                            show_default=False),
+    ],
+    output: Annotated[
+        pathlib.Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write it (default: ./NAME[-REVISION].zip)",
+                     show_default=False),
+    ] = None,
+    lfs: Annotated[
+        bool, typer.Option("--lfs/--no-lfs", help="Files in LFS with their content (default), or as git's pointers",
+                           show_default=False),
+    ] = True,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there", show_default=False)] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    from outlast.cli.waiting import Waiting
+    from outlast.errors import UsageError
+    from outlast.model.quantities import format_size
+
+    path, _, revision = path.partition("@")
+    called = "-".join(part for part in (path.rpartition("/")[2], revision.replace("/", "-")) if part)
+    target = output or pathlib.Path(f"{called}.zip")
+    if target.exists() and not force:
+        raise UsageError(f"{target} is there already", hint="say --force to replace it, or name another file: -o FILE")
+    with Waiting(f"downloading {path}") as waiting:
+        done = open_client().repositories.download(
+            path, target, revision=revision, lfs=lfs,
+            progress=lambda so_far: waiting.note(f"downloading {path}: {format_size(so_far)}"),
+        )  # fmt: skip
+    if as_json:
+        print_json(vars(done))
+    else:
+        print(f"{done.path} at {done.commit[:12]} is in {done.file} ({format_size(done.size_bytes)})")
+
+
+@verb(
+    app,
     "remove",
     sentence="Remove a repository and its history",
     about="Clones that people have stay theirs, and so do runs that have staged it. Space is freed by outlast gc.",
@@ -215,6 +327,7 @@ def _print(found: RepositoryView) -> None:
         ("head", f"{found.head} {found.commit[:12]}" if found.commit else f"{found.head}, empty so far"),
         ("branches", ", ".join(found.branches)), ("versions", ", ".join(found.versions)),
         ("takes", format_size(found.stored_bytes or 0)), ("made", ago(found.created_at)),
+        ("from", found.forked_from),
         ("in a run", f"--data {found.kind}:{found.path}"),
     ]  # fmt: skip
     for name, value in rows:

@@ -64,6 +64,23 @@ def stint_lines(stints: Sequence[StintView], ink: Ink) -> list[str]:
     return table(columns, rows, ink, indent=2)
 
 
+def decision_lines(stints: Sequence[StintView], ink: Ink) -> list[str]:
+    """One line for every decision where to go and its reason; the same decision in a row is one."""
+    groups: list[list[StintView]] = []
+    for stint in stints:
+        if stint.why and groups and (groups[-1][0].platform, groups[-1][0].why) == (stint.platform, stint.why):
+            groups[-1].append(stint)
+        elif stint.why:
+            groups.append([stint])
+    columns = [Column(say("stint"), right=True), Column("platform"), Column(say("reason"), flexible=True)]
+    rows = []
+    for group in groups:
+        first, last = group[0], group[-1]
+        numbers = str(first.number) if first is last else f"{first.number}-{last.number}"
+        rows.append([numbers, first.platform, first.why])
+    return table(columns, rows, ink, indent=2) if rows else []
+
+
 def ledger_lines(stints: Sequence[StintView], total: Mapping[str, float], useful: float | None, ink: Ink) -> list[str]:
     """Where the time went, per stint and in total; columns in which nothing happened are left out."""
     if not any(total.values()):

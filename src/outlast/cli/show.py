@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import TYPE_CHECKING
+
 from outlast.cli.command import new_app, open_client, print_json, verb
 from outlast.cli.options import AsJson, RunRef
-from outlast.cli.paint import Ink, ago
+from outlast.cli.paint import Ink, ago, wrap
 from outlast.cli.sections import (
     checkpoint_lines,
+    decision_lines,
     ledger_lines,
     message_lines,
     metric_lines,
@@ -21,6 +25,9 @@ from outlast.cli.words import pad
 from outlast.model.quantities import format_duration
 from outlast.model.view import RunView
 
+if TYPE_CHECKING:
+    from outlast.client import Client
+
 app = new_app()
 
 
@@ -28,7 +35,8 @@ app = new_app()
     app,
     "show",
     about="Prints the state and the reason for it, the progress, every stint with how it ended, where the time went, "
-    "the checkpoints, the metrics, and what to do next.",
+    "the checkpoints, the metrics, and what to do next. Of a run on several platforms also each decision where to go "
+    "and its reason; of one that goes on also the stints and the time that are left.",
     examples=[
         ("outlast show 1115-quiet-otter-7kx", "by its id; the beginning of it is enough"),
         ("outlast show mnist --json", "the newest run of that name, for programs"),
@@ -39,7 +47,7 @@ def show(run: RunRef, as_json: AsJson = False) -> None:
     client = open_client()
     view = client.runs.get(run)
     if as_json:
-        print_json(view.to_json(detail=True))
+        print_json({**view.to_json(detail=True), "forecast": _forecast_json(view)})
         return
     from outlast.cli.curves import best_of
     from outlast.cli.evaluation_view import evaluator_lines
@@ -47,6 +55,8 @@ def show(run: RunRef, as_json: AsJson = False) -> None:
     ink = Ink()
     lines = [f"{ink('bold', view.id)}  {view.name}  {ink.state(view.state)}", *message_lines(view), *_facts(view, ink)]
     lines += titled("stints", stint_lines(view.stint_list, ink), ink)
+    lines += titled("platforms", decision_lines(view.stint_list, ink), ink)
+    lines += titled("forecast", _forecast_lines(client, view), ink)
     lines += titled("ledger", ledger_lines(view.stint_list, view.ledger, view.useful_fraction, ink), ink)
     lines += titled("checkpoints", checkpoint_lines(view.checkpoints, ink), ink)
     lines += titled("metrics", metric_lines(view.metrics, best_of(client.runs.points, view.id), ink), ink)
@@ -54,6 +64,26 @@ def show(run: RunRef, as_json: AsJson = False) -> None:
     lines += titled("results", result_lines(view), ink)
     lines += titled("next", next_lines(view, ink, besides="show"), ink)
     print("\n".join(lines))
+
+
+def _forecast_json(view: RunView) -> dict[str, object] | None:
+    from outlast.operations.outlook import run_outlook
+
+    found = run_outlook(view)
+    return None if found is None else dataclasses.asdict(found)
+
+
+def _forecast_lines(client: Client, view: RunView) -> list[str]:
+    """What is left of an open run, and what was used of the allowance of each platform that it may go to."""
+    from outlast.operations.outlook import run_outlook
+
+    found = run_outlook(view)
+    lines = [f"  {line}" for line in wrap(found.sentence, 2)] if found is not None else []
+    names = view.spec.get("platforms", ())
+    if view.state.is_final or all(name == "local" for name in names):
+        return lines
+    places = [each for each in client.platforms() if each.name in names and each.allowed_s is not None]
+    return lines + [f"  {each.name}: {each.use} used" for each in places]
 
 
 def _facts(view: RunView, ink: Ink) -> list[str]:

@@ -21,6 +21,7 @@ _WORDS = {
     EndReason.SCRIPT_ERROR: "ended with an error of the script",
     EndReason.SETUP_ERROR: "could not be prepared",
     EndReason.STOPPED: "stopped",
+    EndReason.REFUSED: "found no machine",
 }
 _COLOURS = {EndReason.FINISHED: "green", EndReason.HAND_OVER: "cyan", EndReason.STOPPED: "yellow"}
 _FAILURES = (EndReason.SCRIPT_ERROR, EndReason.SETUP_ERROR)
@@ -71,6 +72,8 @@ class Story:
             text += f": {stint.message.splitlines()[0]}"
         if follower is not None:
             text += f" → stint {follower.number}"
+            if follower.platform != stint.platform:
+                text += f" on {follower.platform}"
             if reason is not EndReason.HAND_OVER and follower.resumed_from:
                 text += f" goes on from {follower.resumed_from}"
         return Line(text, _COLOURS.get(reason, "red" if reason in _FAILURES else "yellow"))

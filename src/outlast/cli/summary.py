@@ -67,6 +67,8 @@ def _delivered_lines(view: RunView) -> list[str]:
 
     lines = []
     for output in view.spec.get("outputs", ()):
+        if not output["target"]:
+            continue  # it stays with the run
         target = parse(output["target"])
         folder = view.spec.get("maps", {}).get(target.root)
         lines.append(f"  {output['name']} in {target}" + (f" ({folder})" if folder else ""))

@@ -1,4 +1,4 @@
-"""`outlast whoami`: every access to a store that is known here."""
+"""`outlast whoami`: every access that is known here."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def whoami(
                                         show_default=False)] = False,
     as_json: AsJson = False,
 ) -> int:  # fmt: skip
-    with Waiting("asking the stores"):
+    with Waiting("asking them"):
         known = open_client().whoami(check=check)
     if as_json:
         print_json([dataclasses.asdict(each) for each in known])
     elif known:
         _print(known)
     else:
-        print("no access to a store is known; log in with: outlast login obs")
+        print("no access to a store or a platform is known; log in with: outlast login obs")
     return 11 if any(each.ok is False for each in known) else 0
 
 

@@ -14,6 +14,7 @@ from outlast.errors import CredentialError, HomeError, StoreError
 from outlast.inside.errors import InsideError
 from outlast.inside.net.retry import Policy
 from outlast.inside.stores import is_remote
+from outlast.inside.stores.base import Store
 from outlast.keeper.home import Home
 from outlast.keeper.index import RunRow
 from outlast.keeper.observe import read_spec
@@ -68,6 +69,7 @@ def clean(
             if not is_remote(url):
                 raise
             cleaned.notices.append(f"{url} was left as it is: {error}")
+    _clean_mirrors(settings, home, keep_last, keep_best, cleaned)
     for path in itertools.chain(
         _old_work(home, rows), _stale_packs(home), _unused_inputs(home), _unused_assets(home, rows)
     ):
@@ -78,12 +80,32 @@ def clean(
     return cleaned
 
 
-def _clean_store(home: Home, url: str, keep_last: int, keep_best: str | None, cleaned: Cleaned) -> None:
+def _clean_mirrors(
+    settings: Settings, home: Home, keep_last: int | None, keep_best: str | None, cleaned: Cleaned
+) -> None:
+    """The stores of platforms: what removed runs left there, and old checkpoints, which are all at home."""
+    if not (settings.home / "platforms.json").exists():
+        return
+    from outlast.operations.mirrors import mirror_stores, retry_removals
+
+    if not cleaned.dry_run:
+        cleaned.notices += [f"{url} still holds removed runs: it was out of reach" for url in retry_removals(settings)]
+    for url, store in mirror_stores(settings):
+        try:
+            _clean_store(home, url, settings.keep_last if keep_last is None else keep_last, keep_best, cleaned, store)
+        except (StoreError, CredentialError) as error:
+            cleaned.notices.append(f"{url} was left as it is: {error}")
+
+
+def _clean_store(
+    home: Home, url: str, keep_last: int, keep_best: str | None, cleaned: Cleaned, store: Store | None = None
+) -> None:
     from outlast.keeper.accesses import Accesses
     from outlast.store.clean import apply_clean, plan_clean
 
     with spoken(f"cleaning {url}"):
-        plan = plan_clean(Accesses(home).open(url, policy=Policy()), keep_last=keep_last, keep_best=keep_best)
+        opened = store or Accesses(home).open(url, policy=Policy())
+        plan = plan_clean(opened, keep_last=keep_last, keep_best=keep_best)
         cleaned.checkpoints += [f"{old.run} {old.id}" for old in plan.checkpoints]
         cleaned.notices += plan.notices
         if cleaned.dry_run:

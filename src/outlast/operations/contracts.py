@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, get_args
 from outlast.errors import SpecError
 from outlast.inside.contracts.base import Facts, Rendered, render
 from outlast.inside.contracts.modelarts import input_place, own_bucket
-from outlast.inside.move.address import Address
 from outlast.inside.staging import code_dir_for, source_path
 from outlast.inside.stores import is_remote
 from outlast.model.spec import CodePack, Contract, RunSpec
 from outlast.operations.arguments import option_names, refused
 from outlast.operations.problems import guess
+from outlast.operations.repositories import Elsewhere
 from outlast.settings import Settings
 from outlast.store.maps import load_maps
 
 if TYPE_CHECKING:
-    from outlast.operations.inputs import Placing
+    from outlast.operations.inputs import Placing, Source
     from outlast.operations.resolve import Resolved
     from outlast.operations.said import Sayings
     from outlast.operations.target import Target
@@ -113,8 +113,8 @@ def placing_for(contract: Contract) -> Placing | None:
     return _place_by_name if contract in NAMING else None
 
 
-def _place_by_name(name: str, source: Path | Address) -> str:
-    is_file = isinstance(source, Path) and source.is_file()
+def _place_by_name(name: str, source: Source) -> str:
+    is_file = source.is_file if isinstance(source, Elsewhere) else isinstance(source, Path) and source.is_file()
     return posixpath.join(input_place(name), source.name) if is_file else input_place(name)
 
 

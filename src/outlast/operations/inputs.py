@@ -17,17 +17,19 @@ from outlast.inside.move.address import SCHEMES, Address
 from outlast.inside.move.address import parse as parse_address
 from outlast.model.spec import NAME_PATTERN, Input
 from outlast.operations.problems import Problems, closest, guess_path
-from outlast.operations.repositories import Assets, InHub
+from outlast.operations.repositories import Assets, Elsewhere, InAnyHub
 from outlast.operations.target import absolute
 from outlast.operations.tomlfile import TomlFile
-from outlast.store.assets import read_asset
+from outlast.store.assets import Asset, read_asset
 
 _HOW_TO_GIVE = "write it like --data ./mnist, --data mnist=./mnist or --data s3://bucket/mnist"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
+#: Where an input lies. An address is looked at later, when the keys for it were found.
+Source = Path | Address | Elsewhere
 NO_REPOSITORIES: Mapping[str, str] = MappingProxyType({})
 #: Where a contract puts an input of this name.
-Placing = Callable[[str, Path | Address], str]
+Placing = Callable[[str, Source], str]
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class FoundInput:
     """An input that exists."""
 
     name: str
-    source: Path | Address  # an address is looked at later, when the keys for it were found
+    source: Source
     path: str
     writable: bool
     where: str  # what the user wrote, for messages
@@ -54,13 +56,13 @@ def find_inputs(
     problems: Problems,
     placing: Placing | None = None,
     repositories: Mapping[str, str] = NO_REPOSITORIES,
-    in_hub: InHub | None = None,
+    in_hub: InAnyHub | None = None,
 ) -> list[FoundInput]:
     """All inputs, those of the command line first; one of the same name replaces the file's.
 
     Names that nobody chose are made from the path, and made different from each other. With `placing` an input is
     passed by its name, so everyone must have been given one, and lies where that says. `repositories` are the folders
-    that play those of a hub; `in_hub` looks into the one of this home.
+    that play those of a hub; `in_hub` looks into the one of this home, or of a server.
     """
     found: list[FoundInput] = []
     for text in data:
@@ -86,14 +88,14 @@ def find_inputs(
     return found
 
 
-def read_inputs(given: Sequence[Input], problems: Problems) -> list[FoundInput]:
-    """Inputs that another machine has found; what it has sent lies at a path of this one."""
+def read_inputs(given: Sequence[Input], problems: Problems, in_hub: InAnyHub | None = None) -> list[FoundInput]:
+    """Inputs that another machine has found; what it has sent lies at a path of this one, or in the hub of it."""
     found: list[FoundInput] = []
     for each in given:
         where = f"data {each.name}"
         with problems.collecting():
-            source = find_address(each.source, where)
-            read = FoundInput(each.name, source, _checked_path(each.path, where), each.writable, where)
+            source, pinned = _read_source(each.source, where, Assets(NO_REPOSITORIES, in_hub))
+            read = FoundInput(each.name, source, _checked_path(each.path, where), each.writable, where, pinned)
             _refuse_overlap(read, found)
             found.append(read)
     return found
@@ -137,15 +139,26 @@ def _split(text: str, cwd: Path) -> tuple[str | None, str]:
     return name, source
 
 
-def _find_source(text: str, base: Path, where: str, assets: Assets) -> tuple[Path | Address, str]:
+def _read_source(text: str, where: str, assets: Assets) -> tuple[Source, str]:
+    asset = read_asset(text)
+    return (find_address(text, where), "") if asset is None else _in_assets(asset, where, assets)
+
+
+def _in_assets(asset: Asset, where: str, assets: Assets) -> tuple[Source, str]:
+    found = assets.find(asset, where)
+    if isinstance(found, Elsewhere):
+        return found, found.pinned
+    return _require_readable(found.path, where), found.name
+
+
+def _find_source(text: str, base: Path, where: str, assets: Assets) -> tuple[Source, str]:
     """Where an input lies, and its pinned name when that is in the hub."""
     if _SCHEME.match(text) is not None:
         return find_address(text, where), ""
     path = absolute(text, base)
     asset = read_asset(text)
-    pinned = ""
-    if not path.exists() and asset is not None:
-        path, pinned = assets.find(asset, where)
+    if asset is not None and not path.exists():
+        return _in_assets(asset, where, assets)
     if not path.exists():
         relative = "" if Path(text).is_absolute() else f" (relative to {base})"
         near = guess_path(text, path)
@@ -153,7 +166,7 @@ def _find_source(text: str, base: Path, where: str, assets: Assets) -> tuple[Pat
         raise SpecError(
             message if where == f"--data {text}" else f"{where}: {message}", hint="" if near else _HOW_TO_GIVE
         )
-    return _require_readable(path, where), pinned
+    return _require_readable(path, where), ""
 
 
 def find_address(text: str, where: str, *, must_exist: bool = True) -> Path | Address:
@@ -189,7 +202,7 @@ def _require_readable(path: Path, where: str) -> Path:
     return path
 
 
-def _path_for(text: str, source: Path | Address, folder: Path) -> str:
+def _path_for(text: str, source: Source, folder: Path) -> str:
     """Where the script finds an input it was given no path for: where it lies now, seen from the script.
 
     What lies at an address or in a hub is found beside the script, under its own name.
@@ -197,6 +210,8 @@ def _path_for(text: str, source: Path | Address, folder: Path) -> str:
     if isinstance(source, Address):
         return source.name
     asset = read_asset(text)
+    if isinstance(source, Elsewhere):
+        return asset.name if asset is not None else source.name
     if asset is not None and not source.as_posix().endswith(text):
         return asset.name
     if _SCHEME.match(text) or Path(text).is_absolute() or text.startswith("~"):
@@ -214,7 +229,7 @@ def _checked_path(path: str, where: str) -> str:
     return normal
 
 
-def _free_name(source: Path | Address, earlier: Sequence[FoundInput]) -> str:
+def _free_name(source: Source, earlier: Sequence[FoundInput]) -> str:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", source.name).strip("-._")[:50] or "data"
     taken = {given.name for given in earlier}
     name, number = plain, 2

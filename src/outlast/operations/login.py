@@ -13,6 +13,7 @@ from outlast.inside.stores.access import Access, from_environ
 from outlast.keeper.home import Home
 from outlast.operations.checks import Abilities, check_access, short
 from outlast.operations.knock import as_endpoint
+from outlast.platforms.accounts import Accounts
 from outlast.settings import Settings, login_name
 from outlast.store.awsfiles import read_aws_files
 from outlast.store.profiles import (
@@ -132,7 +133,7 @@ def kept(settings: Settings, kind: str, profile: str = "") -> Access | None:
 
 
 def logout(settings: Settings, name: str) -> str:
-    """Forget a profile and its secret. `name` is a profile's, or a kind whose default profile is meant."""
+    """Forget a profile, or an account on a platform, and its secret; a kind stands for its default profile."""
     profiles = Profiles(settings.home)
     if profiles.forget(name):
         return name
@@ -140,7 +141,10 @@ def logout(settings: Settings, name: str) -> str:
     if len(of_kind) == 1:
         profiles.forget(of_kind[0])
         return of_kind[0]
-    known = ", ".join(each.name for each in profiles.all()) or "none"
+    if Accounts(settings.home).forget(name):
+        return name
+    names = [each.name for each in profiles.all()] + [each.name for each in Accounts(settings.home).all()]
+    known = ", ".join(names) or "none"
     raise NotFoundError(f"no profile {name!r} is kept", hint=f"profiles: {known}")
 
 

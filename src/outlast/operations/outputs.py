@@ -18,6 +18,8 @@ from outlast.operations.said import Said, Sayings
 from outlast.operations.target import Target, absolute
 
 _HOW_TO_GIVE = "write it like --output out, or --output train_url=./out"
+#: As a target: the output stays with the run, in its store.
+KEPT = "-"
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,11 @@ class FoundOutput:
     """A named output whose target can be written, as far as that can be known without asking a store."""
 
     name: str
-    target: Path | Address
+    target: Path | Address | None  # None: it stays with the run
     where: str  # what the user wrote, for messages
 
     def to_spec(self, path: str) -> Output:
-        target = self.target.as_uri() if isinstance(self.target, Path) else str(self.target)
+        target = self.target.as_uri() if isinstance(self.target, Path) else str(self.target or "")
         return Output(name=self.name, path=path, target=target)
 
 
@@ -85,6 +87,8 @@ def _named(name: str, text: str, where: str, base: Path, target: Target, earlier
     twin = next((each for each in earlier if each.name == name), None)
     if twin is not None:
         raise SpecError(f"{where} and {twin.where} have the same name {name!r}", hint="give each output its own name")
+    if text == KEPT:
+        return FoundOutput(name, None, where)
     place = find_address(text, where, must_exist=False) if "://" in text else absolute(text, base)
     if isinstance(place, Path):
         _require_writable(place, where, target)
@@ -108,6 +112,8 @@ def _refuse_names(named: Sequence[FoundOutput], target: Target, contract: Contra
             f"{named[0].where}: the tasks of a job bring their results away themselves",
             hint="give the place that comes home: --output PATH",
         )
+    elif contract == "modelarts-v1" and any(each.target is None for each in named):
+        problems.add("scripts of this contract write to an address themselves", hint="name one: --output NAME=TARGET")
     elif contract not in NAMING and len(named) > 1:
         problems.add(
             f"{named[0].where} and {named[1].where}: only one place comes home under the plain contract",

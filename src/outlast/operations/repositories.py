@@ -10,7 +10,7 @@ from outlast.errors import NotFoundError, SpecError, UsageError
 from outlast.model.visitor import Visitor
 from outlast.operations.problems import guess_path
 from outlast.settings import Settings
-from outlast.store.assets import Asset
+from outlast.store.assets import Asset, read_asset
 
 
 class Pinned(NamedTuple):
@@ -20,17 +20,30 @@ class Pinned(NamedTuple):
     name: str  # with its commit, as the run records it; empty for a folder that only plays a repository
 
 
+class Elsewhere(NamedTuple):
+    """Something of a repository in a hub on another machine, which brings it when the run is asked for there."""
+
+    name: str  # of the file or folder
+    is_file: bool
+    pinned: str
+
+    def __str__(self) -> str:
+        return self.pinned
+
+
 #: Looks an asset up in a hub; None when there is no such repository, or none that may be seen.
 InHub = Callable[[Asset, str], Pinned | None]
+#: The same for a hub that may be on another machine.
+InAnyHub = Callable[[Asset, str], Pinned | Elsewhere | None]
 
 
 class Assets(NamedTuple):
-    """Where names of a hub lead: to the folder that plays a repository, otherwise into the hub of this home."""
+    """Where names of a hub lead: to the folder that plays a repository, otherwise into a hub."""
 
     played: Mapping[str, str]
-    in_hub: InHub | None = None
+    in_hub: InAnyHub | None = None
 
-    def find(self, asset: Asset, where: str) -> Pinned:
+    def find(self, asset: Asset, where: str) -> Pinned | Elsewhere:
         if asset.root not in self.played and self.in_hub is not None:
             found = self.in_hub(asset, where)
             if found is not None:
@@ -62,9 +75,19 @@ def hub_finder(settings: Settings, visitor: Visitor | None) -> InHub:
         except (NotFoundError, UsageError) as error:
             raise SpecError(f"{where}: {error.message}", hint=error.hint) from None
         inner = f"/{asset.path}" if asset.path else ""
-        return Pinned(found, f"{asset.root}{inner}@{commit}")
+        return Pinned(found, f"{repository.asset}{inner}@{commit}")
 
     return find
+
+
+def bring_project(settings: Settings, visitor: Visitor, text: str) -> tuple[Path, str]:
+    """The folder with the code of a project, `owner/name` or `owner/name@revision`, and its pinned name."""
+    where = f"project {text}"
+    asset = read_asset(f"project:{text}")
+    found = hub_finder(settings, visitor)(asset, where) if asset is not None and not asset.path else None
+    if found is None:
+        raise SpecError(f"{where}: there is no such project", hint="see them with: outlast repo list --kind project")
+    return found
 
 
 def find_in_repository(asset: Asset, where: str, repositories: Mapping[str, str]) -> Path:

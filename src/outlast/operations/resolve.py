@@ -78,13 +78,15 @@ class Resolved:
     of: str | None = None
     aim: str | None = None
     job: dict[str, Any] | None = None
+    code_asset: str = ""  # what the code is in the hub
     secret_values: dict[str, str] = field(default_factory=dict)  # those of the job itself; never in the spec
 
     def to_spec(self, id: str, created_at: str, code: CodePack) -> RunSpec:
         """The specification of one run of this request."""
         ours = {each.name: getattr(self, each.name) for each in fields(self)}
         kept = {each.name: ours[each.name] for each in fields(RunSpec) if each.name in ours}
-        return RunSpec(id=id, created_at=created_at, code=code, code_folder=str(self.folder), **kept)
+        pack = replace(code, asset=self.code_asset)
+        return RunSpec(id=id, created_at=created_at, code=pack, code_folder=str(self.folder), **kept)
 
 
 def resolve(request: RunRequest, settings: Settings) -> Resolved:
@@ -118,13 +120,13 @@ class _Resolving:
             self._places, self._times, self._until, self._counts, self._resources, self._platforms,
             self._store, self._sandbox, self._network, self._patterns,
         )  # fmt: skip
+        in_hub = hub_finder(self.settings, self.request.visitor)
         if self.request.inputs is not None:
-            found = read_inputs(self.request.inputs, self.problems)
+            found = read_inputs(self.request.inputs, self.problems, in_hub)
         else:
             found = find_inputs(
                 self.request.data, self.request.cwd, self.target.toml, self.target.folder, self.problems,
-                placing_for(self.contract), load_repositories(self.settings.home),
-                hub_finder(self.settings, self.request.visitor),
+                placing_for(self.contract), load_repositories(self.settings.home), in_hub,
             )  # fmt: skip
         self.outputs = find_outputs(self.said, self.target, self.contract, self.problems)
         for step in steps:
@@ -145,6 +147,7 @@ class _Resolving:
             leave_out=self._leave_out(found),
             contract=self.contract,
             of=self.request.of,
+            code_asset=self.request.code_asset,
             **self.values,
         )
         resolved = with_aim(settle(resolved, said, self.settings), bool(self.request.aim))
@@ -359,6 +362,7 @@ class _Resolving:
         from outlast.platforms.registry import is_known, unknown
 
         said = self.said.get("platform") or Said(self.settings.platform, "setting platform")
+        said = said._replace(where="--on") if said.where == "--platform" else said
         names = [name.strip() for name in said.value.split(",")]
         for name in names:
             if not is_known(name, self.settings):

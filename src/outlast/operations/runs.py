@@ -121,12 +121,17 @@ def remove_run(settings: Settings, ref: str, *, force: bool = False) -> str:
         stop_run(settings, found.run)
         grace_s = float(found.folder().spec.get("grace_s", settings.grace_s))
         wait_run(settings, found.run, timeout_s=grace_s + 30.0)
-    used = {order.platform for order in found.folder().orders.values()}
+    orders = list(found.folder().orders.values())
+    used = {order.platform for order in orders}
     with spoken(f"removing run {found.run}"):
         _remove_folder(found)
     for platform in used:
         with contextlib.suppress(OutlastError):  # a platform that was uninstalled keeps nothing that we could reach
             create(platform, settings).forget(found.run)
+    if any(order.store for order in orders):
+        from outlast.operations.mirrors import remove_mirrors
+
+        remove_mirrors(settings, found.run, orders)
     _remove_traces(settings, found.run)
     return found.run
 

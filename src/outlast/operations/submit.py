@@ -26,6 +26,7 @@ from outlast.model.ids import new_run_id
 from outlast.model.quantities import format_size
 from outlast.model.request import RunRequest
 from outlast.model.spec import CodePack, RunSpec
+from outlast.operations.destinations import Destination, device_notices, find_destinations
 from outlast.operations.faults import spoken
 from outlast.operations.room import require_room
 from outlast.operations.secrets import collect_secrets
@@ -50,6 +51,7 @@ class RunPlan:
     pack: PackPlan
     platform: Plan
     notices: tuple[str, ...]
+    destinations: tuple[Destination, ...] = ()  # each platform of the list, in the order to try them
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Checked:
 
     resolved: Resolved
     reached: Reached
-    platform: Platform
+    platform: Platform  # the first choice
+    destinations: tuple[Destination, ...]
     pack: PackPlan
     code: CodePack
     archive: Path
@@ -88,9 +91,10 @@ def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
     with checking(request, settings, home, None) as checked:
         spec = checked.spec(new_run_id())
         checked.secrets(SecretsFile(home))
-        plan = checked.platform.plan(Launch(spec, _preview_order(spec)))
-    notices = (*checked.resolved.notices, *checked.reached.notices, *checked.pack.notices, *plan.notices)
-    return RunPlan(spec, checked.pack, plan, tuple(dict.fromkeys(notices)))
+        plan = checked.platform.plan(Launch(spec, _preview_order(spec, checked.destinations[0])))
+    notices = [*checked.resolved.notices, *checked.reached.notices, *checked.pack.notices, *plan.notices]
+    notices += device_notices(spec, checked.pack, settings)
+    return RunPlan(spec, checked.pack, plan, tuple(dict.fromkeys(notices)), checked.destinations)
 
 
 @served("submitting")
@@ -117,7 +121,7 @@ def submit_run(
         store.delete(layout.spec_key(spec.id))  # without a marker nobody would ever start it
         raise
     _tell(progress, f"starting {spec.id}")
-    if not keeper_is_there(home):
+    if len(spec.platforms) == 1 and not checked.platform.fields and not keeper_is_there(home):
         # A fresh keeper needs half a second to wake up; the first stint need not wait for it. Should a keeper look
         # at the same moment, the order is put only once and the platform starts one job per name.
         _start_first_stint(store, spec, settings, checked.platform, secrets)
@@ -147,11 +151,13 @@ def write_spec(
 def _start_first_stint(
     store: Store, spec: RunSpec, settings: Settings, platform: Platform, secrets: dict[str, str]
 ) -> None:
+    from outlast.keeper.platforms import Platforms
     from outlast.keeper.run import KeptRun
 
     # Whatever goes wrong here goes wrong again for the keeper, which retries and shows it as the run's notice.
     with contextlib.suppress(OutlastError, InsideError, OSError):
-        KeptRun(store, spec.id, settings, lambda _name: platform, lambda _run: secrets).look({})
+        platforms = Platforms(settings, lambda _name: platform)
+        KeptRun(store, spec.id, settings, platforms, lambda _run: secrets).look({})
 
 
 @contextlib.contextmanager
@@ -178,14 +184,17 @@ def checking(request: RunRequest, settings: Settings, home: Home, progress: Prog
     reached = reach(resolved, home, lambda words: _tell(progress, words))
     resolved = with_single_files(resolved, reached.single_files)
     require_room(home, resolved.store, pack.size_bytes, reached.input_bytes)
-    platform = create(resolved.platforms[0], settings)
+    platforms = [create(name, settings) for name in resolved.platforms]
     with home.explained():
         temporary = tempfile.TemporaryDirectory(dir=home.cache, prefix="pack-")
     with temporary as folder:
         archive = Path(folder) / "code.tar"
-        checked = Checked(resolved, reached, platform, pack, write_pack(pack, archive), archive, request.secret_values)
-        spec = checked.spec("check")
-        platform.check(spec)
+        code = write_pack(pack, archive)
+        spec = resolved.to_spec("check", now_text(), code)
+        destinations = find_destinations(spec, platforms, settings)
+        checked = Checked(
+            resolved, reached, platforms[0], destinations, pack, code, archive, request.secret_values
+        )  # fmt: skip
         if spec.maps:
             require_servers(spec.to_json(), home.path)
         yield checked
@@ -220,8 +229,11 @@ def refuse_second_of_name(settings: Settings, name: str, user: str) -> None:
         )
 
 
-def _preview_order(spec: RunSpec) -> Order:
-    return Order(run=spec.id, stint=1, token="", platform=spec.platforms[0], limit_s=spec.limit_s, grace_s=spec.grace_s)
+def _preview_order(spec: RunSpec, first: Destination) -> Order:
+    return Order(
+        run=spec.id, stint=1, token="", platform=first.name, limit_s=first.limit_s, grace_s=spec.grace_s,
+        store=first.mirror,
+    )  # fmt: skip
 
 
 def _tell(progress: Progress | None, words: str) -> None:

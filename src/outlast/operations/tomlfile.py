@@ -22,7 +22,7 @@ class Key(NamedTuple):
 
     table: str
     name: str
-    kind: str  # text, amount (text or number), count, switch, texts
+    kind: str  # text, amount (text or number), count, switch, texts, names (one or several)
     example: str
     comment: str
 
@@ -42,7 +42,7 @@ KEYS: tuple[Key, ...] = (
     Key("run", "environment", "text", '"torch-cpu"', "a named environment to start from; see outlast environments"),
     Key("run", "python", "text", '"python3"', "interpreter of the script; default: the active environment's"),
     Key("run", "secrets", "texts", '["WANDB_API_KEY"]', "variables to pass on without ever writing them down"),
-    Key("run", "platform", "text", '"local"', "where to run; several, separated by commas"),
+    Key("run", "platform", "names", '"local"', "where to run; a list is an order of preference"),
     Key("run", "store", "text", '"obs://bucket/prefix"', "where the run folder is kept; default: the setting store"),
     Key("run", "network", "switch", "true", "whether the script may reach the network"),
     Key("run", "sandbox", "text", '"auto"', "shut the script off from the machine: auto, on or off"),
@@ -87,6 +87,7 @@ _KINDS = {
     "count": "a whole number",
     "switch": "true or false",
     "texts": "a list of texts",
+    "names": "a name, or a list of names",
 }
 
 
@@ -197,7 +198,9 @@ def _elsewhere(table: str, name: str) -> str:
 def _accept(kind: str, value: Any) -> Any:
     """The value in the form that resolving wants, or None when it has another form."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == "text":
+    if kind == "names" and isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return ",".join(value)
+    if kind in ("text", "names"):
         return value if isinstance(value, str) else None
     if kind == "amount":
         return value if isinstance(value, str) else (_number_text(value) if number else None)

@@ -25,6 +25,7 @@ from outlast.operations.locate import locate
 from outlast.operations.rehearse import Cut, Rehearsal, rehearse
 from outlast.operations.runs import list_runs, remove_run, show_run, stop_run, wait_run, watch_run
 from outlast.operations.submit import submit_run
+from outlast.platforms.accounts import Accounts
 from outlast.platforms.base import Signals, job_name
 from outlast.settings import Settings, write_setting
 
@@ -43,10 +44,11 @@ def probe_run(settings: Settings, request: RunRequest, *, time_s: float, tell: T
     limit_s = None if request.limit is None else parse_duration(request.limit)
     with _throw_away(settings) as trial:
         tell(f"measuring for {time_s:g} s")
-        asked = dataclasses.replace(_tried(request, trial), limit=f"{time_s}s", stints="1")
+        asked = dataclasses.replace(_tried(request, trial, settings.home), limit=f"{time_s}s", stints="1")
         spec = submit_run(asked, trial)
         if request.limit is None:
-            limit_s = _limit_of(request, trial)
+            limit_s = _limit_of(asked, request, trial)
+        limit_s = _limit_there(settings, request, limit_s)
         view = _finished(trial, spec.id)
         if view.state is RunState.FAILED and not view.checkpoints:
             raise RunFailed(f"the probe failed: {view.message}")
@@ -56,9 +58,12 @@ def probe_run(settings: Settings, request: RunRequest, *, time_s: float, tell: T
         return forecast(measured, limit_s=limit_s, total=total)
 
 
-def _tried(request: RunRequest, trial: Settings) -> RunRequest:
+def _tried(request: RunRequest, trial: Settings, home: Path) -> RunRequest:
     """The request as one that leaves nothing behind: neither results at their targets nor logs in the project."""
-    return dataclasses.replace(request, name=None, store=trial.store, trial=trial.home / "targets", ma_log=False)
+    platform = "local" if Accounts(home).all() else request.platform  # accounts are not tried, nor are they there
+    return dataclasses.replace(
+        request, name=None, store=trial.store, trial=trial.home / "targets", ma_log=False, platform=platform
+    )  # fmt: skip
 
 
 def _finished(settings: Settings, run: str) -> RunView:
@@ -66,11 +71,20 @@ def _finished(settings: Settings, run: str) -> RunView:
     return show_run(settings, run)
 
 
-def _limit_of(request: RunRequest, settings: Settings) -> float | None:
+def _limit_of(asked: RunRequest, request: RunRequest, settings: Settings) -> float | None:
     """The limit that outlast.toml gives when the command line says nothing."""
     from outlast.operations.resolve import resolve
 
-    return resolve(request, settings).limit_s
+    return resolve(dataclasses.replace(asked, limit=request.limit), settings).limit_s
+
+
+def _limit_there(settings: Settings, request: RunRequest, limit_s: float | None) -> float | None:
+    """The limit of a stint on the first platform of the list, where that is shorter."""
+    from outlast.keeper.platforms import Platforms
+    from outlast.platforms.registry import create
+
+    first = (request.platform or settings.platform).split(",")[0].strip()
+    return Platforms(settings, lambda name: create(name, settings)).limit_s(first, limit_s)
 
 
 def _measure(settings: Settings, view: RunView) -> tuple[Measured, float | None, float | None]:
@@ -129,7 +143,7 @@ def rehearse_run(settings: Settings, request: RunRequest, *, tell: Tell, **optio
         def run_once(cuts: Sequence[Cut]) -> Training:
             trial = stack.enter_context(_throw_away(settings))
             # No limit, no retries: only the cuts interrupt, and an error of the script is the answer.
-            asked = dataclasses.replace(_tried(request, trial), limit="none", stints="auto", retries=0)
+            asked = dataclasses.replace(_tried(request, trial, settings.home), limit="none", stints="auto", retries=0)
             spec = submit_run(asked, trial)
             _interrupt(trial, spec.id, cuts)
             view = _finished(trial, spec.id)

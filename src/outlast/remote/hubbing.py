@@ -17,7 +17,7 @@ class Hubbing:
 
     @cached_property
     def repositories(self) -> Repositories:
-        """The hub's repositories: `create`, `list`, `get`, `change`, `remove`, `publish`."""
+        """The hub's repositories: `create`, `list`, `get`, `change`, `rename`, `fork`, `download` and the rest."""
         if self.settings.server:
             from outlast.remote.repositories import ServedRepositories
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from outlast.hub.archives import Form, Pieces
 from outlast.hub.names import read_path
 from outlast.hub.view import RepositoryView
+from outlast.inside.net.connection import Unreachable
 from outlast.operations.hubs import Repositories
 from outlast.operations.publishing import Published
 from outlast.remote.decode import decode
-from outlast.remote.server import server_of
+from outlast.remote.refusals import unreachable
+from outlast.remote.server import path_of, server_of
 
 _PATH = "/repositories"
 
@@ -39,8 +42,31 @@ class ServedRepositories(Repositories):
     def change(self, path: str, **words: Any) -> RepositoryView:
         return decode(RepositoryView, server_of(self._settings).ask("PATCH", self._one(path), words))
 
+    def rename(self, path: str, to: str, *, group: bool = False) -> RepositoryView:
+        return decode(RepositoryView, server_of(self._settings).ask("POST", f"{self._one(path)}/rename", {"to": to}))
+
+    def fork(self, path: str, to: str, **words: Any) -> RepositoryView:
+        words.pop("group", None)
+        made = server_of(self._settings).ask("POST", f"{self._one(path)}/fork", {"to": to, **words})
+        return decode(RepositoryView, made)
+
     def remove(self, path: str) -> str:
         return str(server_of(self._settings).ask("DELETE", self._one(path))["removed"])
+
+    def _archive(self, path: str, revision: str, form: Form, lfs: bool) -> tuple[str, Pieces]:
+        pieces = self._pieces(path, revision or "HEAD", form, lfs)
+        return next(pieces).decode(), pieces
+
+    def _pieces(self, path: str, revision: str, form: Form, lfs: bool) -> Pieces:
+        """The commit, then the bytes of its archive."""
+        server = server_of(self._settings)
+        address = f"{self._one(path)}/archive/{path_of(revision)}.{form}"
+        try:
+            with server.opened("GET", address, query=[("lfs", str(lfs).lower())]) as response:
+                yield response.header("outlast-commit").encode()
+                yield from response.pieces()
+        except Unreachable as error:
+            raise unreachable(server.url, str(error)) from None
 
     def publish(self, run: str, path: str, **words: Any) -> Published:
         words.pop("group", None)

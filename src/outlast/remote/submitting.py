@@ -10,21 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from outlast.inside.move.address import Address
 from outlast.keeper.home import Home
 from outlast.model.request import RunRequest
 from outlast.model.spec import RunSpec
 from outlast.operations.contracts import find_contract, placing_for
+from outlast.operations.destinations import Destination
 from outlast.operations.explained import Explanation
 from outlast.operations.inputs import FoundInput, find_inputs
 from outlast.operations.outputs import FoundOutputs, find_outputs
 from outlast.operations.problems import Problems
+from outlast.operations.repositories import Elsewhere
 from outlast.operations.said import Sayings
 from outlast.operations.submit import RunPlan
 from outlast.operations.surroundings import find_env
 from outlast.operations.target import Target, absolute, find_target
 from outlast.platforms.base import Plan
 from outlast.remote.decode import decode
+from outlast.remote.looking import hub_of
 from outlast.remote.sending import send_data, send_pack
 from outlast.remote.server import Server, server_of
 from outlast.settings import Settings
@@ -36,7 +38,19 @@ Progress = Callable[[str], None]
 
 #: Words of a request that are told otherwise, or that mean this machine.
 _OTHERWISE = frozenset(
-    {"target", "cwd", "data", "inputs", "env", "requirements", "trial", "user", "visitor", "secret_values"}
+    {
+        "target",
+        "cwd",
+        "data",
+        "inputs",
+        "env",
+        "requirements",
+        "trial",
+        "user",
+        "visitor",
+        "secret_values",
+        "code_asset",
+    }
 )
 
 
@@ -56,7 +70,8 @@ def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
     sent = send_request(server, request, settings, _silent)
     plan = server.ask("POST", "/runs/plan", sent.body)
     spec = sent.as_here(decode(RunSpec, plan["spec"]))
-    return RunPlan(spec, sent.pack, Plan(tuple(plan["command"])), tuple(plan["notices"]))
+    destinations = tuple(decode(Destination, each) for each in plan.get("platforms", ()))
+    return RunPlan(spec, sent.pack, Plan(tuple(plan["command"])), tuple(plan["notices"]), destinations)
 
 
 def explain(request: RunRequest, settings: Settings) -> Explanation:
@@ -75,7 +90,8 @@ class Sent:
 
     def as_here(self, spec: RunSpec) -> RunSpec:
         """The spec with the places of this machine instead of those where the server keeps what was sent."""
-        sources = {each.name: each.to_spec().source for each in self.found}
+        brought = [each for each in self.found if not isinstance(each.source, Elsewhere)]
+        sources = {each.name: each.to_spec().source for each in brought}
         inputs = tuple(dataclasses.replace(each, source=sources.get(each.name, each.source)) for each in spec.inputs)
         return dataclasses.replace(spec, code_folder=str(self.pack.folder), inputs=inputs)
 
@@ -88,7 +104,7 @@ def send_request(server: Server, request: RunRequest, settings: Settings, tell: 
     problems = Problems()
     found = () if target.is_job else tuple(
         find_inputs(request.data, request.cwd, target.toml, target.folder, problems, placing_for(contract),
-                    load_repositories(settings.home))
+                    load_repositories(settings.home), hub_of(server))
     )  # fmt: skip
     outputs = FoundOutputs() if target.is_job else find_outputs(said, target, contract, problems)
     _refuse_local_targets(outputs, problems)
@@ -160,10 +176,10 @@ def _leave_out(
 
 
 def _input(server: Server, home: Home, given: FoundInput, tell: Progress) -> dict[str, Any]:
-    if isinstance(given.source, Address):
-        source = str(given.source)
-    else:
+    if isinstance(given.source, Path):
         source = f"upload:{send_data(server, home, given.source, tell=tell)}"
+    else:
+        source = str(given.source)
     return {"name": given.name, "source": source, "path": given.path, "writable": given.writable}
 
 
