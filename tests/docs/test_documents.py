@@ -14,7 +14,7 @@ import typer.main
 
 from outlast.cli.verbs import GLOBAL_OPTIONS, VERBS
 from outlast.inside.stores import OPENERS
-from outlast.platforms.registry import known
+from outlast.platforms.registry import kinds
 
 EVERY_PAGE = pytest.mark.parametrize("page", pages.DOCUMENTS, ids=pages.name_of)
 FIRST_COMMAND = "pip install . && outlast run examples/digits --limit 15s"
@@ -159,7 +159,7 @@ def test_translation_shares_code_and_sections(english, chinese):
 )
 def test_readme_calls_ready_what_is_there_and_nothing_else(readme, ready):
     rows = re.findall(r"^\| `([\w:/]+)` \| .* \| (\S+) \|$", pages.text_of(readme), re.MULTILINE)
-    there = {*known(), *(f"{scheme}://" for scheme in OPENERS)}
+    there = {*kinds(), *(f"{scheme}://" for scheme in OPENERS)}
     assert len(rows) == 11
     assert {name for name, state in rows if state == ready} == {name for name, _ in rows if name in there} == there
 

@@ -174,6 +174,6 @@ def test_every_word_of_a_request_can_be_said_over_http():
     from outlast.model.request import RunRequest
     from outlast.server.bodies import RunBody
 
-    own = {"cwd", "trial", "user", "visitor", "secret_values"}  # the server's business
-    theirs = set(RunBody.model_fields) - {"code", "folder"}  # where the code lies, and what its folder was called
+    own = {"cwd", "trial", "user", "visitor", "secret_values", "code_asset"}  # the server's business
+    theirs = set(RunBody.model_fields) - {"code", "project", "folder"}  # where the code lies, what its folder is called
     assert {each.name for each in dataclasses.fields(RunRequest)} - own == theirs

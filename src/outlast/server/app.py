@@ -16,6 +16,7 @@ from outlast.server.accounts import admin_routes, routes
 from outlast.server.api import LARGE_BODIES, ROUTERS
 from outlast.server.auth import COOKIE
 from outlast.server.errors import add_error_handlers
+from outlast.server.hub import trainings
 from outlast.server.notices import routes as notices
 from outlast.server.security import Guard
 from outlast.server.state import ServerState
@@ -56,7 +57,7 @@ def create_app(state: ServerState, *, console: bool = False) -> FastAPI:
         app.include_router(router, prefix=PREFIX, responses=refusals)
     app.include_router(apipage.router, prefix=PREFIX)
     app.include_router(signin.router)
-    for router in hub.GIT_ROUTERS:
+    for router in (*hub.GIT_ROUTERS, *trainings.ROUTERS):
         app.include_router(router)
     gateways.mount(app, state)
     if console:

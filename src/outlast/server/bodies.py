@@ -50,7 +50,7 @@ class InputBody(Body):
     """Data that was found by the one who asks: where it lies now, and where the script looks for it."""
 
     name: Annotated[str, Field(pattern=f"^(?:{NAME_PATTERN.pattern})$", max_length=63)]
-    source: Annotated[Text, Field(pattern=_NO_NUL, description="an address, or upload:SHA256")]
+    source: Annotated[Text, Field(pattern=_NO_NUL, description="an address, upload:SHA256, or a name of the hub")]
     path: Annotated[Text, Field(pattern=_NO_NUL, description="where the script looks, like mnist or ../data")]
     writable: bool = False
 
@@ -60,11 +60,16 @@ class RunBody(Body):
 
     target: Text = Field(description="the script within the code, or a folder with outlast.toml: '.'")
     code: Sha256 | None = Field(None, description="the upload that holds the code; without one, target is a path here")
+    project: Annotated[str, Field(max_length=400)] | None = Field(
+        None, description="the code is this project of the hub: owner/name, or owner/name@revision"
+    )
     folder: Annotated[str, Field(pattern=r"^[^/\x00-\x1f]{1,200}$")] | None = Field(
         None, description="what the code folder is called; a run of '.' is named after it"
     )
     args: Texts = []
-    data: Texts = Field([], description="NAME=SRC; SRC is an address, or upload:SHA256 for what was uploaded")
+    data: Texts = Field(
+        [], description="NAME=SRC; SRC is an address, a name of the hub like model:ann/lenet@v1, or upload:SHA256"
+    )
     inputs: Annotated[list[InputBody], Field(max_length=1000)] | None = Field(
         None, description="found already: data and the [data] of outlast.toml are not looked at then"
     )

@@ -23,10 +23,13 @@ from outlast.settings import Settings
 from outlast.store.registry import translate
 
 
-def check_request(request: RunRequest, settings: Settings, own: Path, run_stores: Iterable[str]) -> None:
+def check_request(
+    request: RunRequest, settings: Settings, own: Path, run_stores: Iterable[str], project: Path | None = None
+) -> None:
     """Refuse a request, `outlast.toml` included, that reaches beyond what its user may use.
 
-    `own` is the folder of the user's uploads. Links are followed: where they lead is what counts.
+    `own` is the folder of the user's uploads, `project` that of code which was found in the hub for this very user.
+    Links are followed: where they lead is what counts.
     """
     bare = next((each for each in request.env if "=" not in each), None)
     if bare is not None:
@@ -35,19 +38,20 @@ def check_request(request: RunRequest, settings: Settings, own: Path, run_stores
         request = dataclasses.replace(request, visitor=Visitor(settings.user))
     resolved = resolve(request, settings)
     _check_switches(resolved, settings, request.secret_values)
-    _require_own(resolved.folder / resolved.script, own, "target")
-    _require_own(resolved.folder, own, "code")  # of a job file it may be a folder far above
+    owned = (own,) if project is None else (own, project)
+    _require_own(resolved.folder / resolved.script, owned, "target")
+    _require_own(resolved.folder, owned, "code")  # of a job file it may be a folder far above
     if resolved.log_folder is not None:
-        _require_own(Path(resolved.log_folder), own, "ma_log")
+        _require_own(Path(resolved.log_folder), (own,), "ma_log")
     stores = tuple(run_stores)
     for given in resolved.inputs:
         if given.asset:
             continue  # found in the hub for this very user, and pinned
         if given.source.startswith("file:"):
-            _require_own(Path(source_path(given.source)), own, f"data {given.name}")
+            _require_own(Path(source_path(given.source)), owned, f"data {given.name}")
         else:
             check_address(given.source, stores, deep=True)
-    for output in resolved.outputs:
+    for output in filter(lambda each: each.target, resolved.outputs):
         check_address(output.target, stores, deep=True)
 
 
@@ -84,9 +88,9 @@ def _overlaps(address: Address, store: Address, deep: bool) -> bool:
     return here.startswith(there) or (deep and there.startswith(here))
 
 
-def _require_own(path: Path, own: Path, what: str) -> None:
-    real, root = str(path.resolve()), str(own.resolve())
-    if real != root and not is_below(real, root):
+def _require_own(path: Path, owned: Iterable[Path], what: str) -> None:
+    real = str(path.resolve())
+    if not any(real == root or is_below(real, root) for root in (str(each.resolve()) for each in owned)):
         raise NotAllowed(f"{what} is on the server's machine", hint="upload it first: POST /api/v1/uploads")
 
 

@@ -10,6 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 PREVIEW_BYTES = 256 << 10
+#: Enough of a file to know a picture by.
+PICTURE_HEAD_BYTES = 16
 _ROWS = 100
 _PICTURES = {
     b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"BM": "image/bmp",
@@ -23,7 +25,7 @@ def preview(path: str, head: bytes, size_bytes: int) -> dict[str, Any]:
     """
     cut = size_bytes > len(head)
     body: dict[str, Any] = {"kind": "bytes", "size_bytes": size_bytes, "cut": cut}
-    picture = next((kind for start, kind in _PICTURES.items() if head.startswith(start)), None)
+    picture = picture_type(head)
     if picture is not None and not cut:
         data = base64.b64encode(head).decode()
         return body | {"kind": "picture", "media_type": picture, "url": f"data:{picture};base64,{data}"}
@@ -40,6 +42,13 @@ def preview(path: str, head: bytes, size_bytes: int) -> dict[str, Any]:
         rows = list(csv.reader(io.StringIO(text), delimiter="\t" if suffix == ".tsv" else ","))
         return body | {"kind": "table", "rows": rows[:_ROWS], "cut": cut or len(rows) > _ROWS}
     return body | {"kind": "text", "text": text}
+
+
+def picture_type(head: bytes) -> str | None:
+    """The media type of a picture, by its first bytes; None for everything else."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _PICTURES.items() if head.startswith(start)), None)
 
 
 def _text(head: bytes, cut: bool) -> str | None:

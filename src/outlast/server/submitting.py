@@ -12,6 +12,7 @@ from outlast.keeper.inbox import drop_marker
 from outlast.model.request import RunRequest
 from outlast.model.spec import Input
 from outlast.operations.locate import locate
+from outlast.operations.repositories import bring_project
 from outlast.operations.submit import submit_run
 from outlast.operations.target import find_target
 from outlast.server.accounts import quotas, usage
@@ -41,10 +42,16 @@ def long_names() -> Iterator[None]:
 
 def request_of(holding: Holding, actor: Actor, body: RunBody) -> RunRequest:
     """The request that a body means for this user, checked against what they may use."""
-    words = body.model_dump(include=set(RunBody.model_fields) - {"code", "folder", "inputs"})
+    if body.code is not None and body.project is not None:
+        raise UsageError("code and project are both given, and the code can only be one of them")
+    words = body.model_dump(include=set(RunBody.model_fields) - {"code", "project", "folder", "inputs"})
     folder = Path.cwd()
     if body.code is not None:
         folder = holding.uploads.folder(actor.name, body.code, body.folder)
+        require_inside(body.target, folder)
+        words["target"] = str(folder / body.target)
+    elif body.project is not None:
+        folder, words["code_asset"] = bring_project(holding.settings, visitor_of(actor), body.project)
         require_inside(body.target, folder)
         words["target"] = str(folder / body.target)
     if body.of is not None:
@@ -76,7 +83,7 @@ def _input(holding: Holding, actor: Actor, given: InputBody) -> Input:
 
 
 def _check(holding: Holding, actor: Actor, body: RunBody, request: RunRequest) -> None:
-    if body.code is None:
+    if body.code is None and body.project is None:
         raise NotAllowed("code is missing; paths of the server's machine are for admins", hint="upload the code first")
     # Before anything is looked up: an error must not tell whether a path of this machine exists.
     toml = find_target(request.target, request.cwd).toml
@@ -86,7 +93,8 @@ def _check(holding: Holding, actor: Actor, body: RunBody, request: RunRequest) -
         if source.startswith(("/", "~", "file:")) or ".." in source.split("/"):
             raise NotAllowed(f"data {source} is on the server's machine", hint="upload it first: POST /api/v1/uploads")
     stores = {holding.settings.store, *holding.runs.stores()}
-    check_request(request, holding.settings_of(actor), holding.uploads.folder_of(actor.name), stores)
+    own, project = holding.uploads.folder_of(actor.name), request.cwd if body.project is not None else None
+    check_request(request, holding.settings_of(actor), own, stores, project)
 
 
 def start_request(

@@ -18,11 +18,12 @@ from outlast.server.api import (
     stores,
     sweeps,
     uploads,
+    usage,
 )
 from outlast.server.placing import MOST_BYTES
 
 ROUTERS: list[APIRouter] = [
-    runs.router, logs.router, metrics.router, results.router, folder.router, overview.router,
+    runs.router, logs.router, metrics.router, usage.router, results.router, folder.router, overview.router,
     judging.router, sweeps.router, imports.router, house.router, uploads.router, stores.router, places.router,
 ]  # fmt: skip
 

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from outlast.operations.doctor import examine
 from outlast.operations.environments import Environments
+from outlast.operations.platforms import list_platforms
 from outlast.platforms.local.machine import Machine
-from outlast.platforms.registry import known
 from outlast.server.answers import answer
 from outlast.server.auth import Admin, Current
 from outlast.server.holding import Held
@@ -19,10 +19,13 @@ router = APIRouter(tags=["places"])
 
 
 @router.get("/platforms", summary="List platforms")
-def list_platforms(actor: Current, held: Held) -> Response:
-    """Where runs can go; of this machine also how large it is."""
+def get_platforms(actor: Current, held: Held, check: bool = False) -> Response:
+    """Where runs can go, with limits, use and trouble; with `check` each is asked. Of this machine also its size."""
     need = Machine.look(held.home.local / "machine.json", remember=False).capacity
-    found = [{"name": name, "machine": need._asdict() if name == "local" else None} for name in known(held.settings)]
+    found = [
+        {**dataclasses.asdict(each), "machine": need._asdict() if each.name == "local" else None}
+        for each in list_platforms(held.settings, check=check)
+    ]
     return answer({"platforms": found, "usual": held.settings.platform})
 
 

@@ -62,7 +62,10 @@ def plan_a_run(actor: Member, held: Held, body: RunBody) -> Response:
     """Everything that submitting would do, completely checked. Starts nothing."""
     with long_names():
         plan = plan_run(request_of(held, actor, body), held.settings_of(actor))
-    return answer({"spec": plan.spec.to_json(), "command": plan.platform.command, "notices": plan.notices})
+    places = [dataclasses.asdict(each) for each in plan.destinations]
+    return answer({
+        "spec": plan.spec.to_json(), "command": plan.platform.command, "platforms": places, "notices": plan.notices,
+    })  # fmt: skip
 
 
 @router.post("/runs/explain", summary="Explain a run")
