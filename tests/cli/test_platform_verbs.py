@@ -96,6 +96,28 @@ def test_platforms_tells_which_one_is_left_alone_and_for_how_long(outlast, login
     assert listed(outlast)["far"]["retry_s"] == 0
 
 
+def test_platform_that_is_well_when_its_user_asks_is_no_longer_left_alone(outlast, login, faulty, tmp_path):
+    from outlast.errors import Unavailable
+
+    login()
+    Breakers(tmp_path / "home", 100.0).note("far", Unavailable("it does not answer", why="down"))
+    (faulty / "standing.txt").write_text("down")
+    assert listed(outlast, "--check")["far"]["retry_s"] > 0
+    assert listed(outlast, "--check")["far"]["retry_s"] == 0
+
+
+def test_keys_for_a_store_may_be_what_a_platform_lacked(outlast, login, tmp_path):
+    from outlast.errors import Unavailable
+
+    login()
+    breakers = Breakers(tmp_path / "home", 100.0)
+    breakers.note("far", Unavailable("its store lets nobody in", why="refused"))
+    breakers.note("other", Unavailable("no V100 is free", why="full"))
+    code, _, err = outlast("login", "hdfs", "--endpoint", "http://127.0.0.1:9", "--user", "ann", "--no-check")
+    assert code == 0, err
+    assert list(breakers.all()) == ["other"]
+
+
 def test_platform_that_is_away_or_refuses_us_is_told_by_the_exit_code(outlast, login, faulty):
     login()
     (faulty / "standing.txt").write_text("down signed-out")

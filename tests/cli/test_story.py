@@ -47,6 +47,14 @@ def test_hand_over_is_one_line_with_everything_in_it():
     assert story.tell(run_of(done, under_way(2)), 2.0) == []
 
 
+def test_first_stint_tells_why_it_is_not_where_it_was_wanted_first():
+    assert Story().tell(run_of(under_way(1, why="first choice")), 0.0) == []
+    story, view = Story(), run_of(under_way(1, why="free is full: no V100"))
+    assert texts(story.tell(view, 0.0)) == ["stint 1 goes to local: free is full: no V100"]
+    assert story.tell(view, 1.0) == []
+    assert Story(told_through=1).tell(view, 0.0) == []
+
+
 def test_end_waits_a_moment_for_its_successor_and_no_longer():
     story = Story()
     view = run_of(ended(1, EndReason.LOST, message="the heartbeat stopped"))

@@ -1,7 +1,9 @@
 """The clients that people have, at the server's own WebHDFS door, each with a token in the way that it knows."""
 
 import io
+import os
 import subprocess
+import sys
 
 import pytest
 from pai_lab import refusal
@@ -116,10 +118,29 @@ def test_fsspec_writes_in_many_posts_and_reads_in_ranges(pai, closing, way):
     assert not fs.exists("/ann/fsspec")
 
 
-def test_our_own_client_speaks_with_it(pai):
-    client = HdfsClient(Access("hdfs", user=pai.tokens["ann"]), pai.authority)
+@pytest.mark.parametrize("field", ["user", "token"])
+def test_our_own_client_speaks_with_it(pai, field):
+    client = HdfsClient(Access("hdfs", **{field: pai.tokens["ann"]}), pai.authority)
     client.write("/ann/ours/数据", lambda: iter([b"a" * 100_000, b"b"]))
     assert b"".join(client.read("/ann/ours/数据")) == b"a" * 100_000 + b"b"
+
+
+def test_login_keeps_a_token_apart_from_the_address_and_never_shows_it(pai, tmp_path):
+    token = pai.tokens["ann"]
+    environ = {"PATH": os.environ["PATH"], "OUTLAST_HOME": str(tmp_path)}
+
+    def outlast(*words: str, given: str = "") -> str:
+        command = [sys.executable, "-m", "outlast.cli.entry", *words]
+        done = subprocess.run(command, env=environ, input=given, capture_output=True, text=True, timeout=150)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    said = outlast(
+        "login", "hdfs", "--endpoint", pai.url, "--user", "ann", "--secret-stdin", "--in-file", given=f"{token}\n"
+    )
+    (tmp_path / "f").write_text("x")
+    said += outlast("cp", str(tmp_path / "f"), f"hdfs://{pai.authority}/ann/kept") + outlast("whoami", "--check")
+    assert outlast("cat", f"hdfs://{pai.authority}/ann/kept") == "x" and token not in said
 
 
 def test_curl_sends_a_file_in_one_command_by_token_or_as_password(pai, tmp_path):

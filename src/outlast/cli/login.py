@@ -74,7 +74,8 @@ def login(
     key: Annotated[str, typer.Option("--key", metavar="ID", help="Id of the access key", show_default=False)] = "",
     secret_stdin: Annotated[
         bool, typer.Option("--secret-stdin", show_default=False,
-                           help="Read the secret from standard input (default: ask for it)"),
+                           help="Read the secret from standard input (default: ask for it); for hdfs a delegation "
+                           "token, such as a token of an outlast server"),
     ] = False,
     temporary: Annotated[
         bool, typer.Option("--temporary", show_default=False,
@@ -177,6 +178,7 @@ def _ask_for_the_rest(
     if not fields["endpoint"] and not fields["region"]:
         _ask_where(kind, before.endpoint if before else "", fields)
     if kind == "hdfs":
+        fields["token"] = _line_of_input("token") if secret_stdin else ""
         return
     if not fields["key"]:
         fields["key"] = ask("id of the access key", "--key ID", before.key if before else "")

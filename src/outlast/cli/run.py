@@ -69,7 +69,8 @@ def run(
     from outlast.cli.live import watch_run
 
     stream = sys.stderr if as_json else sys.stdout
-    print(f"run {view.id} on {view.platform}", file=stream, flush=True)
+    wanted = (request.platform or view.platform).replace(",", ", else ")
+    print(f"run {view.id} on {wanted}", file=stream, flush=True)
     code = watch_run(client, view, stream=stream)
     if as_json:
         print_json(client.runs.get(view.id).to_json(detail=True))

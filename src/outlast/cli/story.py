@@ -8,6 +8,7 @@ from outlast.cli.sections import checkpoint_progress
 from outlast.model.quantities import format_duration
 from outlast.model.states import EndReason
 from outlast.model.view import RunView, StintView
+from outlast.relay import FIRST_CHOICE
 
 #: How long an ended stint waits for its successor, so that one line can name both.
 PATIENCE_S = 1.5
@@ -41,10 +42,11 @@ class Story:
         self.told_through = told_through
         self._notices: set[str] = set()
         self._ended_at_s: dict[int, float] = {}
+        self._is_begun = told_through > 0
 
     def tell(self, view: RunView, now_s: float) -> list[Line]:
         """The lines that are new with this view; each is told once."""
-        lines = []
+        lines = self._begin_lines(view)
         for stint in view.stint_list:
             if stint.number != self.told_through + 1 or stint.reason is None:
                 continue
@@ -55,6 +57,16 @@ class Story:
             lines.append(self._end_line(view, stint, follower))
             self.told_through = stint.number
         return lines + self._notice_lines(view)
+
+    def _begin_lines(self, view: RunView) -> list[Line]:
+        """Why the first stint does not go where the user wanted it first; later ones follow a line that says so."""
+        first = next(iter(view.stint_list), None)
+        if first is None or self._is_begun:
+            return []
+        self._is_begun = True
+        if first.number != 1 or first.why in ("", FIRST_CHOICE):
+            return []
+        return [Line(f"stint 1 goes to {first.platform}: {first.why}", "yellow")]
 
     def _end_line(self, view: RunView, stint: StintView, follower: StintView | None) -> Line:
         reason = EndReason(stint.reason or EndReason.LOST)

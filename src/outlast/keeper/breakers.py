@@ -110,6 +110,11 @@ class Breakers:
             if before is not None and (before.by_poll or not by_poll):
                 self._put(name, None)
 
+    def forgive(self, why: str) -> None:
+        """Close every breaker of a kind: whatever stood against those platforms, their user has acted."""
+        for name in [name for name, each in self.all().items() if each.why == why]:
+            self.close(name)
+
     def _wait_s(self, error: Unavailable, count: int, most: float | None) -> float:
         first, longest = _WAITS[error.why]
         units = min(first * 2.0 ** min(count - 1, 30), longest if most is None else most)

@@ -6,7 +6,7 @@ import contextlib
 import json
 import secrets
 from dataclasses import dataclass, replace
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from outlast.errors import CredentialError, OutlastError, SpecError, StoreError
 from outlast.inside.errors import AccessDenied, InsideError, NotFound, RequestError
@@ -193,8 +193,8 @@ def _put_new(client: S3Client, key: str) -> bool:
 
 
 def _check_hdfs(access: Access) -> Abilities:
-    user = quote(access.user, safe="")
-    greeting = knock(access, f"/webhdfs/v1/?op=GETHOMEDIRECTORY&user.name={user}")
+    who = urlencode({"delegation": access.token} if access.token else {"user.name": access.user})
+    greeting = knock(access, f"/webhdfs/v1/?op=GETHOMEDIRECTORY&{who}")
     if b"Hadoop IPC port" in greeting.body:
         raise StoreError(
             f"{access.endpoint} is the port for programs of Hadoop itself, not for WebHDFS",
@@ -203,7 +203,8 @@ def _check_hdfs(access: Access) -> Abilities:
         )
     if greeting.status in (401, 403):
         raise CredentialError(
-            f"{access.endpoint} does not let {access.user!r} in ({greeting.status})", hint="give another --user NAME"
+            f"{access.endpoint} does not let {access.user!r} in ({greeting.status})",
+            hint="give another --user NAME, or a token with --secret-stdin",
         )
     try:
         folder = str(json.loads(greeting.body)["Path"])
@@ -213,7 +214,7 @@ def _check_hdfs(access: Access) -> Abilities:
             hint="give the address of the name node's web page, like http://namenode:9870",
             retryable=False,
         ) from None
-    status = knock(access, f"/webhdfs/v1{quote(folder)}?op=GETFILESTATUS&user.name={user}").status
+    status = knock(access, f"/webhdfs/v1{quote(folder)}?op=GETFILESTATUS&{who}").status
     missing = f"{folder} does not exist yet; make it with: outlast mb {_hdfs_url(access)}{folder}"
     notices = () if status == 200 else (missing,)
     return Abilities(folder=folder, skew_s=greeting.skew_s, notices=notices)

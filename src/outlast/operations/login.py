@@ -10,6 +10,7 @@ from pathlib import Path
 
 from outlast.errors import CredentialError, NotFoundError, OutlastError, SpecError, UsageError
 from outlast.inside.stores.access import Access, from_environ
+from outlast.keeper.breakers import Breakers
 from outlast.keeper.home import Home
 from outlast.operations.checks import Abilities, check_access, short
 from outlast.operations.knock import as_endpoint
@@ -80,13 +81,16 @@ def login(
     abilities = check_access(access, bucket) if check else None
     if abilities is not None and abilities.conditional is not None:
         access = access._replace(conditional=abilities.conditional)
+    kept_in = profiles.save(name, access, in_file)
+    # The store of a platform may have been what nobody was let into.
+    Breakers(settings.home, settings.refusal_wait_s).forgive("refused")
     return LoggedIn(
         profile=name,
         kind=access.kind,
         endpoint=access.endpoint,
         key=short(access.key),
         user=access.user,
-        kept_in=profiles.save(name, access, in_file),
+        kept_in=kept_in,
         path=str(profiles.path),
         abilities=abilities,
     )

@@ -70,6 +70,9 @@ def list_platforms(settings: Settings, *, check: bool = False) -> list[PlatformV
     # All at once: one that does not answer must not make the others look slow.
     with ThreadPoolExecutor(max_workers=max(1, len(names))) as threads:
         standings = list(threads.map(lambda name: _ask(name, accounts.get(name), settings, check), names))
+    for name, standing in zip(names, standings, strict=True):
+        if standing is not None and standing.state == "ready":
+            breakers.close(name)  # its user has asked, and it is well: the next stint may try
     return [
         _view(name, accounts.get(name), standing, uses, breakers, settings)
         for name, standing in zip(names, standings, strict=True)

@@ -6,7 +6,7 @@ one stint of a run is open at any time, because an order is only asked for when 
 
 from __future__ import annotations
 
-from outlast.relay.choose import WAITS, Choice, PlaceSeen, choose, elsewhere
+from outlast.relay.choose import FIRST_CHOICE, WAITS, Choice, PlaceSeen, choose, elsewhere
 from outlast.relay.decide import decide, next_checkpoint, run_state, stint_state
 from outlast.relay.fixes import suggest_fix
 from outlast.relay.seen import (
@@ -25,7 +25,7 @@ from outlast.relay.seen import (
 )
 
 __all__ = [
-    "WAITS", "Action", "Cancel", "Choice", "Decision", "EndSeen", "Job", "PlaceSeen", "Policy", "RunSeen", "StintSeen",
-    "Submit", "Wait", "WriteEnd", "WriteOrder", "choose", "decide", "elsewhere", "next_checkpoint", "run_state",
-    "stint_state", "suggest_fix",
+    "FIRST_CHOICE", "WAITS", "Action", "Cancel", "Choice", "Decision", "EndSeen", "Job", "PlaceSeen", "Policy",
+    "RunSeen", "StintSeen", "Submit", "Wait", "WriteEnd", "WriteOrder", "choose", "decide", "elsewhere",
+    "next_checkpoint", "run_state", "stint_state", "suggest_fix",
 ]  # fmt: skip

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 #: How the reason begins when no platform can be asked.
 WAITS = "waits for a platform: "
+#: The reason that needs no explaining.
+FIRST_CHOICE = "first choice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +81,5 @@ def _why(places: Sequence[PlaceSeen], passed: Sequence[PlaceSeen], place: PlaceS
     if failed and place.name != last:
         return "; ".join([f"{last} {failed}", *(other.words for other in passed)])
     if place.name == places[0].name:
-        return f"back to {place.name}, the first choice" if last not in ("", place.name) else "first choice"
+        return f"back to {place.name}, the first choice" if last not in ("", place.name) else FIRST_CHOICE
     return "; ".join(other.words for other in places if not other.is_open and other.name != place.name)

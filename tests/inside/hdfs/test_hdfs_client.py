@@ -160,7 +160,9 @@ def test_paths_that_can_never_be(path):
 
 
 def test_targets_are_quoted_and_carry_the_user():
-    target = target_of("/base", "/a b/c%", "RENAME", "me", {"destination": "/x&y", "overwrite": True, "offset": 3})
+    target = target_of(
+        "/base", "/a b/c%", "RENAME", {"user.name": "me"}, {"destination": "/x&y", "overwrite": True, "offset": 3}
+    )
     assert target == ("/base/webhdfs/v1/a%20b/c%25?op=RENAME&user.name=me&destination=%2Fx%26y&overwrite=true&offset=3")
     assert inode_path(7, "x") == "/.reserved/.inodes/7/x"
 

@@ -1,6 +1,7 @@
 """The servers behind one HDFS address: a name node that answers about names, and the data nodes it redirects to.
 
-User names are taken on trust (`user.name` in every request), as Hadoop does without Kerberos.
+User names are taken on trust (`user.name` in every request), as Hadoop does without Kerberos; a delegation token says
+the same with proof.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Nodes:
 
     def __init__(self, access: Access, authority: str) -> None:
         self.authority = authority
-        self.user = _user_of(access)
+        self.who = _who_asks(access)
         self._access = access
         self._name_node = self._http(endpoint_of(access, authority))
         self._data_nodes: Dict[str, Http] = {}
@@ -66,7 +67,7 @@ class Nodes:
                 asked.read()
         except Unreachable as error:
             raise Again(error) from None
-        server, target = wire.split_location(location, self.user)
+        server, target = wire.split_location(location, self.who)
         try:
             answer = self._data_node(server).request(method, target, (), b"" if pieces is None else pieces)
         except Unreachable as error:
@@ -77,7 +78,7 @@ class Nodes:
             yield answer
 
     def _target(self, path: str, operation: str, parameters: Mapping[str, Parameter]) -> str:
-        return wire.target_of(self._name_node.base, wire.check_path(path), operation, self.user, parameters)
+        return wire.target_of(self._name_node.base, wire.check_path(path), operation, self.who, parameters)
 
     def _no_location(self, asked: Response, place: str) -> Exception:
         if asked.status >= 300:
@@ -113,12 +114,14 @@ def endpoint_of(access: Access, authority: str) -> str:
     return plain if urlsplit(plain).port else "%s:%d" % (plain, DEFAULT_PORT)
 
 
-def _user_of(access: Access) -> str:
-    """The name to act as: the access's, else this machine's user, as Hadoop's own tools do."""
+def _who_asks(access: Access) -> Dict[str, str]:
+    """The access's token, or the name to act as: the access's, else this machine's user, as Hadoop's own tools do."""
+    if access.token:
+        return {"delegation": access.token}
     user = access.user
     if not user:
         with contextlib.suppress(Exception):  # a container whose user has no name; the error differs by version
             user = getpass.getuser()
     if user and not _USER.match(user):
         raise RequestError("bad HDFS user name %r: letters, digits, '.', '_' and '-', not a digit first" % user)
-    return user
+    return {"user.name": user} if user else {}

@@ -83,22 +83,20 @@ def inode_path(inode: int, below: str = "") -> str:
     return "/.reserved/.inodes/%d%s" % (inode, "/" + below if below else "")
 
 
-def target_of(base: str, path: str, operation: str, user: str, parameters: Mapping[str, Parameter]) -> str:
-    """The path and query of a request to the name node."""
-    query: Dict[str, str] = {"op": operation}
-    if user:
-        query["user.name"] = user
+def target_of(base: str, path: str, operation: str, who: Mapping[str, str], parameters: Mapping[str, Parameter]) -> str:
+    """The path and query of a request to the name node; `who` says who asks: `user.name`, or `delegation`."""
+    query: Dict[str, str] = dict({"op": operation}, **who)
     for name, value in parameters.items():
         query[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return "%s%s%s?%s" % (base, PREFIX, quote(path), urlencode(query, quote_via=quote))
 
 
-def split_location(location: str, user: str) -> Tuple[str, str]:
-    """Where a redirect leads: the server, and the target there, which names the user as every request does."""
+def split_location(location: str, who: Mapping[str, str]) -> Tuple[str, str]:
+    """Where a redirect leads: the server, and the target there, which says who asks as every request does."""
     parts = urlsplit(location)
     query = parts.query
-    if user and "user.name" not in parse_qs(query):
-        query += "&user.name=" + quote(user)
+    for name in set(who).difference(parse_qs(query)):
+        query += "&%s=%s" % (name, quote(who[name]))
     return "%s://%s" % (parts.scheme, parts.netloc), "%s?%s" % (parts.path, query)
 
 

@@ -22,7 +22,7 @@ class Access(NamedTuple):
     region: str = ""
     key: str = ""  # the id of the access key
     secret: str = ""
-    token: str = ""  # of temporary keys
+    token: str = ""  # of temporary keys; hdfs: a delegation token, in place of the user's name
     signature: str = ""  # v4, v2 or obs; empty: v4 for s3, obs for obs
     path_style: Optional[bool] = None  # bucket in the path; None: decided by the endpoint
     ca_file: str = ""  # certificates to trust instead of the system's

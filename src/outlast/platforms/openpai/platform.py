@@ -123,7 +123,7 @@ class OpenPai(Platform):
             if self._jobs.is_k8s:
                 parcel = starter.as_secret(self._parcel(launch, shelf, f"boot/{path.name}", body))
                 return starter.commands_k8s(digest, verify), {starter.SECRET: parcel}
-            if not isinstance(shelf, HdfsShelf):
+            if not isinstance(shelf, HdfsShelf) or (access is not None and access.token):
                 raise _no_place_for_keys(launch.store)
             place = _parcel_key(launch.order.run, launch.order.stint)
             # A keeper that ended meanwhile may have left the one before, if no container came for it.

@@ -1,6 +1,7 @@
 """Where a container finds its boot file: in the store that its stint works on, behind a link that bare urllib can open.
 
-In a bucket the link is signed and leads to that one object; in HDFS it carries the user's name, as all links there do.
+In a bucket the link is signed and leads to that one object; in HDFS it carries the user's name, as all links there
+do, or a token, which nobody else may see.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class HdfsShelf(Shelf):
             self._client.write(self._path(key), lambda: iter((body,)))
 
     def link(self, key: str) -> str:
-        return self._endpoint + wire.target_of("", self._path(key), "OPEN", self._nodes.user, {})
+        return self._endpoint + wire.target_of("", self._path(key), "OPEN", self._nodes.who, {})
 
     def keep_private(self, key: str, body: bytes) -> None:
         """Put a file that is its owner's alone from its first byte on."""
