@@ -455,3 +455,17 @@ def test_platform_that_does_not_answer_is_left_when_the_stint_has_no_runner_and_
     assert is_wait(decide(seen(waiting)).actions)
     decision = decide(seen(waiting, elsewhere="local"))
     assert is_refused(decision.actions) and decision.message == "lab-pai has been down for 61 s"
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "said"),
+    [
+        (None, "", "ended before its runner came up"),
+        (-9, "", "ended before its runner came up (signal 9)"),
+        (-9, "killed by signal 9", "ended before its runner came up (killed by signal 9)"),
+        (127, "this image has no python", "ended before its runner came up (exit code 127, this image has no python)"),
+    ],
+)
+def test_job_that_never_came_up_is_told_in_the_platforms_words(code, words, said):
+    gone = StintSeen(1, job=Job.ENDED, job_exit=code, job_words=words, since_submit_s=9.0, gone_s=99.0)
+    assert decide(seen(gone)).message == f"the job of stint 1 {said}"

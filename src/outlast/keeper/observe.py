@@ -193,6 +193,7 @@ def _stint_seen(folder: RunFolder, number: int, jobs: Mapping[str, Job], ages: A
         job=relay.Job(job.state),
         preempted=job.preempted,
         job_exit=job.exit_code,
+        job_words=job.detail if job.state is JobState.ENDED else "",
         claimed=claimed,
         phase=beat.phase if beat else "",
         platform=folder.orders[number].platform,

@@ -136,13 +136,13 @@ def _stand(account: Account, settings: Settings) -> Standing:
     finally:
         platform.close()
     where = account["endpoint"] or account.kind
+    named = standing.detail.startswith(where)  # then it says itself who does not let us in
     if standing.state == "signed-out":
-        raise CredentialError(
-            f"{where} does not let us in: {standing.detail}", hint="check user and secret, then log in again"
-        )
+        words = standing.detail if named else f"{where} does not let us in: {standing.detail}"
+        raise CredentialError(words, hint="check user and secret, then log in again")
     if standing.state == "down":
-        hint = "try again later, or keep it unchecked with --no-check"
-        raise PlatformError(f"{where} cannot be asked: {standing.detail}", hint=hint)
+        words = standing.detail if named else f"{where} cannot be asked: {standing.detail}"
+        raise PlatformError(words, hint="try again later, or keep it unchecked with --no-check")
     return standing
 
 

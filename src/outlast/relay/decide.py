@@ -204,9 +204,10 @@ def _how_it_went(stint: StintSeen) -> str:
     if stint.job is Job.QUEUED:
         return "was put back into the queue"
     when = "ended without a word" if stint.claimed else "ended before its runner came up"
-    if stint.job_exit is None:
-        return when
-    return f"{when} ({f'signal {-stint.job_exit}' if stint.job_exit < 0 else f'exit code {stint.job_exit}'})"
+    code, words = stint.job_exit, stint.job_words
+    exit_words = "" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
+    said = words if exit_words in words else ", ".join(filter(None, (exit_words, words)))
+    return f"{when} ({said})" if said else when
 
 
 def _listen(seen: RunSeen, stint: StintSeen) -> tuple[tuple[Action, ...], str]:

@@ -47,6 +47,7 @@ class StintSeen:
     job: Job = Job.ABSENT
     preempted: bool = False  # the platform says that it took the machine
     job_exit: int | None = None
+    job_words: str = ""  # how the job ended, in the platform's words
     claimed: bool = False
     phase: str = ""  # from the beat
     silent_s: float | None = None  # how long the beat's counter has not moved; None before the first beat

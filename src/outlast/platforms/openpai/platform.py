@@ -183,7 +183,7 @@ class OpenPai(Platform):
         try:
             return self._standing()
         except Unavailable as error:
-            return Standing("signed-out" if error.why == "refused" else "down", str(error))
+            return Standing("signed-out" if error.why == "refused" else "down", error.message)
         except Refusal as refusal:
             return Standing("signed-out", f"the cluster refuses {self._rest.user}: {refusal}")
 
