@@ -15,6 +15,7 @@ from outlast.server.api import (
     places,
     results,
     runs,
+    signing_in,
     stores,
     sweeps,
     uploads,
@@ -25,6 +26,7 @@ from outlast.server.placing import MOST_BYTES
 ROUTERS: list[APIRouter] = [
     runs.router, logs.router, metrics.router, usage.router, results.router, folder.router, overview.router,
     judging.router, sweeps.router, imports.router, house.router, uploads.router, stores.router, places.router,
+    signing_in.router,
 ]  # fmt: skip
 
 #: Beginning of a path → the largest body it takes, in bytes; everything else takes `security.BODY_LIMIT_BYTES`.

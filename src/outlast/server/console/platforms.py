@@ -7,12 +7,13 @@ from typing import Any
 from nicegui import ui
 from starlette.requests import Request
 
-from outlast.model.quantities import format_size
+from outlast.model.quantities import format_duration, format_size
 from outlast.server.accounts.people import Role
 from outlast.server.console.access import actor_of
 from outlast.server.console.calls import calls, part
 from outlast.server.console.newrun.plan import show_facts
 from outlast.server.console.parts import Table, panel, style_sheet, text
+from outlast.server.console.platform_accounts import accounts_part
 from outlast.server.console.shell import frame, link
 from outlast.server.console.words import say
 
@@ -24,7 +25,8 @@ _OK = {True: "good", False: "missing", None: "not needed"}
 
 async def platforms_page(request: Request) -> None:
     actor = await actor_of(request)
-    offered = await calls().get("/platforms")
+    is_asked = "check" in request.query_params
+    offered = await calls().get("/platforms", check=is_asked)
     waiting = (await calls().get("/runs", state=list(_WAITING), limit=_ROWS))["runs"]
     running = (await calls().get("/runs", state=list(_BUSY), limit=_ROWS))["runs"]
     with frame("Platforms", "/platforms", actor), ui.element("div").classes("o-stack"):
@@ -32,6 +34,9 @@ async def platforms_page(request: Request) -> None:
         with ui.element("div").classes("o-grid"):
             for platform in offered["platforms"]:
                 _card(platform, offered["usual"], running, waiting)
+        link("/platforms?check", say("Ask every platform how it is"))
+        if actor.role is Role.ADMIN:
+            await accounts_part(offered["platforms"])
         _queue(waiting)
         await _environments()
         if actor.role is Role.ADMIN:
@@ -52,7 +57,31 @@ def _card(
                 say("Processor cores"): str(machine["cpus"]), say("Memory"): format_size(machine["memory_bytes"]),
                 "GPU": str(machine["gpus"]), "NPU": str(machine["npus"]),
             }  # fmt: skip
-        show_facts(facts)
+        show_facts(facts | _standing(platform))
+        for offer in platform["offers"]:
+            text(f"{offer['name']}: {offer['words']}" + (f" ({say('free')})" if offer["is_free"] else ""), "", "p")
+
+
+def _standing(platform: dict[str, Any]) -> dict[str, str]:
+    """What is known of a platform that one signs in to; what says nothing is left out."""
+    if platform["machine"] is not None:
+        return {}
+    used = format_duration(platform["used_s"]) if platform["used_s"] else ""
+    if platform["allowed_s"] is not None:
+        used = say(
+            "{used} of {allowed}", used=used or format_duration(0.0), allowed=format_duration(platform["allowed_s"])
+        )
+    told = {
+        say("Kind"): platform["kind"],
+        say("State"): say(platform["state"]),
+        say("Limit of a stint"): format_duration(platform["limit_s"]) if platform["limit_s"] else "",
+        say("Used"): used,
+        say("Queue"): platform["queue"],
+        say("Asked again in"): format_duration(platform["retry_s"]) if platform["retry_s"] else "",
+        say("Store"): platform["store"],
+        say("Says"): platform["detail"],
+    }
+    return {name: value for name, value in told.items() if value}
 
 
 def _count(runs: list[dict[str, Any]], platform: str) -> int:
