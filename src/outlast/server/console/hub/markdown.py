@@ -20,7 +20,8 @@ from markdown_it.utils import EnvType, OptionsDict
 from outlast.server.console.html import Html, tag
 
 _FRONT = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_OUTSIDE = ("http", "https", "mailto")
+#: Browsers make a host of whatever follows `http:`; an address that does not name one plainly leads nowhere.
+_OUTSIDE = re.compile(r"(https?://[^/\\\\]|mailto:)", re.IGNORECASE)
 #: The page has its own first heading.
 _DEEPER = 1
 
@@ -65,7 +66,7 @@ class _Rules:
             token.attrs["href"] = f"#readme-{unquote(address[1:]).lower()}"
         elif path is not None:
             token.attrs["href"] = self._page(path)
-        elif urlsplit(address).scheme.lower() in _OUTSIDE:
+        elif _OUTSIDE.match(address):
             token.attrs.update(target="_blank", rel="noopener noreferrer nofollow")
         else:
             del token.attrs["href"]
