@@ -21,7 +21,7 @@ from outlast.server.console.html import Html, tag
 
 _FRONT = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 #: Browsers make a host of whatever follows `http:`; an address that does not name one plainly leads nowhere.
-_OUTSIDE = re.compile(r"(https?://[^/\\\\]|mailto:)", re.IGNORECASE)
+_OUTSIDE = re.compile(r"(https?://[^/\\]|mailto:)", re.IGNORECASE)
 #: The page has its own first heading.
 _DEEPER = 1
 
