@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import sys
-import time
-from pathlib import Path
 
 from bench import hub, migrating, mover, reading, serving, tracking, webhdfs
+from bench.common import keep, kept
 from bench.measures import MEASURES as STINTS
 
 MEASURES = STINTS | {
@@ -21,7 +17,6 @@ MEASURES = STINTS | {
     "webhdfs": webhdfs.measure,
     "hub": hub.measure,
 }
-RESULTS = Path(__file__).parent / "results.json"
 
 
 def main(names: list[str]) -> int:
@@ -29,7 +24,7 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"unknown measurement {unknown[0]!r}; there are: {', '.join(MEASURES)}")
         return 2
-    found = json.loads(RESULTS.read_text())["results"] if names and RESULTS.exists() else {}
+    found = kept() if names else {}
     for name in names or MEASURES:
         print(f"measuring {name} …", flush=True)
         results = MEASURES[name]()
@@ -38,9 +33,7 @@ def main(names: list[str]) -> int:
             peers = ", ".join(f"{peer} {value:.4g}" for peer, value in result.peers.items())
             mark = "met   " if result.met else "MISSED"
             print(f"  {mark} {result.name}: {result.value:.4g} {result.unit} (target: {result.target}; {peers})")
-    machine = {"python": platform.python_version(), "system": platform.platform(), "cpus": os.cpu_count()}
-    body = {"command": "make bench", "at": time.strftime("%Y-%m-%d"), "machine": machine, "results": found}
-    RESULTS.write_text(json.dumps(body, indent=1) + "\n")
+    keep(found)
     return 0
 
 

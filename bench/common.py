@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from typing import Any
 
 SCRIPTS = Path(__file__).parent / "scripts"
 BIN = Path(sys.executable).parent
+RESULTS = Path(__file__).parent / "results.json"
 
 
 @dataclasses.dataclass
@@ -32,6 +35,18 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+def kept() -> dict[str, list[dict[str, Any]]]:
+    """The results of earlier measurements, by the measurement's name."""
+    found: dict[str, list[dict[str, Any]]] = json.loads(RESULTS.read_text())["results"] if RESULTS.exists() else {}
+    return found
+
+
+def keep(found: dict[str, list[dict[str, Any]]]) -> None:
+    machine = {"python": platform.python_version(), "system": platform.platform(), "cpus": os.cpu_count()}
+    body = {"command": "make bench", "at": time.strftime("%Y-%m-%d"), "machine": machine, "results": found}
+    RESULTS.write_text(json.dumps(body, indent=1) + "\n")
 
 
 @contextlib.contextmanager

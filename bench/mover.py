@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.common import BIN, Result, end_processes
+from bench.common import BIN, Result, end_processes, keep, kept
 from bench.cost import Cost, run
 from bench.datasets import DATASETS, Block, Dataset, large, mixed, small, stored
 from bench.nulls3 import NullS3
@@ -188,20 +188,32 @@ def measure(
     return found
 
 
+def _replace_kept(results: list[Result]) -> None:
+    found = kept()
+    fresh = {result.name: result.to_json() for result in results}
+    found["mover"] = [each for each in found.get("mover", []) if each["name"] not in fresh] + [*fresh.values()]
+    keep(found)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure the mover beside other tools; results.json is left alone.")
-    parser.add_argument("--rows", default="", help="only rows whose name holds one of these words, with commas")
+    parser = argparse.ArgumentParser(description="Measure the mover beside other tools.")
+    parser.add_argument("--rows", default="", help="only rows whose names begin so, with commas: small,tls-large")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--tools", help="only these, with commas, such as: s5cmd,rclone,outlast cp")
     parser.add_argument("--where", type=Path, default=Path("/dev/shm"), help="folder for sources and destinations")
     parser.add_argument("--oldest", default="", help="a Python 3.7 to measure the inside half with, too")
+    parser.add_argument("--keep", action="store_true", help="put these rows into results.json, in place of older ones")
     options = parser.parse_args()
-    rows = [row for row in ROWS if any(word in row.name for word in options.rows.split(","))]
+    rows = [row for row in ROWS if row.name.startswith(tuple(options.rows.split(",")))]
     tools = options.tools.split(",") if options.tools else None
-    for result in measure(rows, options.rounds, tools, options.where, options.oldest):
-        print(
-            f"{'met   ' if result.met else 'MISSED'} {result.name}: {result.value:.3g} {result.unit} ({result.target})"
-        )
+    # Row by row: an hour of measuring that is interrupted keeps what it has.
+    for row in rows:
+        results = measure([row], options.rounds, tools, options.where, options.oldest)
+        for result in results:
+            mark = "met   " if result.met else "MISSED"
+            print(f"{mark} {result.name}: {result.value:.3g} {result.unit} ({result.target})", flush=True)
+        if options.keep:
+            _replace_kept(results)
 
 
 if __name__ == "__main__":
