@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from outlast.errors import CredentialError
-from outlast.store.keyrings import open_keyring
-from outlast.store.private import PrivateFile
 from outlast.store.profiles import check_name
-
-KEYRING, FILE = "keyring", "file"
+from outlast.store.vault import Kept, Vault
 
 
 @dataclass(frozen=True)
@@ -38,16 +34,16 @@ class Accounts:
     """The accounts of one home. Reading creates nothing; saving needs the folder."""
 
     def __init__(self, home: Path) -> None:
-        self._home = home
-        self._file = PrivateFile(home / "platforms.json", ("accounts",), "move it away and log in again")
+        # The keyring holds the profiles of stores, too.
+        self._vault = Vault(home, "platforms.json", "accounts", entry="platform {}".format)
 
     @property
     def path(self) -> Path:
-        return self._file.path
+        return self._vault.path
 
     def all(self) -> list[Account]:
         """Every account by name, without its secrets."""
-        return [_account(name, record) for name, record in sorted(self._file.read()["accounts"].items())]
+        return [_account(name, kept) for name, kept in self._vault.all().items()]
 
     def get(self, name: str) -> Account | None:
         """One account without its secrets."""
@@ -55,56 +51,22 @@ class Accounts:
 
     def open(self, name: str) -> Account:
         """One account with its secrets; `CredentialError` when there is none or the keyring keeps silent."""
-        record = self._file.read()["accounts"].get(name)
-        if record is None:
+        account = self.get(name)
+        if account is None:
             raise CredentialError(f"there is no account {name!r}", hint=f"log in with: outlast login {name}")
-        account = _account(name, record)
-        if account.kept_in != KEYRING:
-            return replace(account, secrets=dict(record.get("secrets", {})))
-        keyring = open_keyring(self._home)
-        if keyring is None:
-            raise CredentialError(
-                f"the secrets of account {name!r} are in the keyring, which cannot be used here",
-                hint=f"pip install 'outlast[keyring]', or log in again: outlast login {account.kind} --profile {name}",
-            )
-        return replace(account, secrets=keyring.read(_entry(name)))
+        again = f"log in again: outlast login {account.kind} --profile {name}"
+        return replace(account, secrets=self._vault.secrets(name, "account", again))
 
     def save(self, account: Account, in_file: bool = False) -> str:
         """Keep an account, replacing one of that name, and say where its secrets lie: keyring or file."""
         check_name(account.name)
-        secrets = dict(account.secrets)
-        keyring = None if in_file else open_keyring(self._home)
-        kept_in = FILE if secrets else ""
-        with self._file.changing() as body:
-            before = body["accounts"].get(account.name)
-            if secrets and keyring is not None and keyring.save(_entry(account.name), secrets):
-                kept_in, secrets = KEYRING, {}
-            elif before is not None:
-                self._forget_secrets(_account(account.name, before))
-            record = {"kind": account.kind, "values": dict(account.values), "secrets": secrets, "kept_in": kept_in}
-            body["accounts"][account.name] = record
-        return kept_in
+        values = {"kind": account.kind, "values": dict(account.values)}
+        return self._vault.save(account.name, values, account.secrets, in_file)
 
     def forget(self, name: str) -> bool:
         """Remove an account and its secrets; False when there is none."""
-        if not self._file.path.exists():
-            return False
-        with self._file.changing() as body:
-            record = body["accounts"].pop(name, None)
-        if record is not None:
-            self._forget_secrets(_account(name, record))
-        return record is not None
-
-    def _forget_secrets(self, account: Account) -> None:
-        keyring = open_keyring(self._home) if account.kept_in == KEYRING else None
-        if keyring is not None:
-            keyring.forget(_entry(account.name))
+        return self._vault.forget(name)
 
 
-def _account(name: str, record: Mapping[str, Any]) -> Account:
-    return Account(name, record["kind"], dict(record["values"]), kept_in=record.get("kept_in", ""))
-
-
-def _entry(name: str) -> str:
-    """Its name in the keyring, where the profiles of stores lie too."""
-    return f"platform {name}"
+def _account(name: str, kept: Kept) -> Account:
+    return Account(name, kept.values["kind"], dict(kept.values["values"]), kept_in=kept.kept_in)

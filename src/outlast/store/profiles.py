@@ -15,11 +15,9 @@ from outlast.errors import CredentialError, SpecError
 from outlast.inside.stores.access import VARIABLES, Access, from_environ
 from outlast.settings import login_name
 from outlast.store.awsfiles import aws_section, read_aws_files
-from outlast.store.keyrings import open_keyring
-from outlast.store.private import PrivateFile
+from outlast.store.vault import Kept, Vault
 
 KINDS = ("obs", "s3", "hdfs")
-KEYRING, FILE = "keyring", "file"
 _SECRET = ("secret", "token")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
@@ -44,16 +42,15 @@ class Profiles:
     """The profiles of one home. Reading creates nothing; saving needs the folder."""
 
     def __init__(self, home: Path) -> None:
-        self._home = home
-        self._file = PrivateFile(home / "accesses.json", ("profiles",), "move it away and log in again")
+        self._vault = Vault(home, "accesses.json", "profiles")
 
     @property
     def path(self) -> Path:
-        return self._file.path
+        return self._vault.path
 
     def all(self) -> list[Profile]:
         """Every profile, by name."""
-        return [_profile(name, record) for name, record in sorted(self._file.read()["profiles"].items())]
+        return [_profile(name, kept) for name, kept in self._vault.all().items()]
 
     def of_kind(self, kind: str) -> list[Profile]:
         return [each for each in self.all() if each.access.kind == kind]
@@ -63,16 +60,8 @@ class Profiles:
 
     def open(self, profile: Profile) -> Access:
         """The whole access, with its secret."""
-        if profile.kept_in == KEYRING:
-            keyring = open_keyring(self._home)
-            if keyring is None:
-                raise CredentialError(
-                    f"the secret of profile {profile.name!r} is in the keyring, which cannot be used here",
-                    hint=f"pip install 'outlast[keyring]', or {login_command(profile.access.kind, profile.name)}",
-                )
-            kept: Mapping[str, str] = keyring.read(profile.name)
-        else:
-            kept = self._file.read()["profiles"].get(profile.name, {})
+        login = login_command(profile.access.kind, profile.name)
+        kept = self._vault.secrets(profile.name, "profile", login)
         return profile.access._replace(secret=kept.get("secret", ""), token=kept.get("token", ""))
 
     def save(self, name: str, access: Access, in_file: bool = False) -> str:
@@ -80,31 +69,11 @@ class Profiles:
         check_name(name)
         record = {field: value for field, value in access._asdict().items() if value not in ("", None)}
         secrets = {field: record.pop(field) for field in _SECRET if field in record}
-        keyring = None if in_file else open_keyring(self._home)
-        kept_in = FILE if secrets else ""
-        with self._file.changing() as body:
-            before = body["profiles"].get(name)
-            if secrets and keyring is not None and keyring.save(name, secrets):
-                kept_in, secrets = KEYRING, {}
-            elif before is not None:
-                self._forget_secret(_profile(name, before))
-            body["profiles"][name] = {**record, **secrets, "kept_in": kept_in}
-        return kept_in
+        return self._vault.save(name, record, secrets, in_file)
 
     def forget(self, name: str) -> bool:
         """Remove a profile and its secret; False when there is none."""
-        if not self._file.path.exists():
-            return False
-        with self._file.changing() as body:
-            record = body["profiles"].pop(name, None)
-        if record is not None:
-            self._forget_secret(_profile(name, record))
-        return record is not None
-
-    def _forget_secret(self, profile: Profile) -> None:
-        keyring = open_keyring(self._home) if profile.kept_in == KEYRING else None
-        if keyring is not None:
-            keyring.forget(profile.name)
+        return self._vault.forget(name)
 
 
 def check_name(name: str) -> str:
@@ -211,6 +180,7 @@ def _variable(kind: str, environ: Mapping[str, str]) -> str:
     return "environment " + next(name for name in names if environ.get(name))
 
 
-def _profile(name: str, record: Mapping[str, object]) -> Profile:
-    fields = {field: record[field] for field in Access._fields if field in record and field not in _SECRET}
-    return Profile(name, Access(**fields), str(record.get("kept_in", "")))  # type: ignore[arg-type]
+def _profile(name: str, kept: Kept) -> Profile:
+    return Profile(
+        name, Access(**{field: kept.values[field] for field in Access._fields if field in kept.values}), kept.kept_in
+    )
