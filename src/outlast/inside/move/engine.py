@@ -135,9 +135,9 @@ def _namer(origin: Place, destination: Place) -> Callable[[Job], str]:
 
 def _move(origin: Place, destination: Place, steps: Sequence[Step], options: Options, ledger: Ledger) -> None:
     if origin.is_local:
-        destination.tree.send((_job(step.item.path, step.target, step) for step in steps), ledger, options.how)
+        destination.tree.send([_job(step.item.path, step.target, step) for step in steps], ledger, options.how)
     elif destination.is_local:
-        origin.tree.fetch((_job(step.target, step.item.path, step) for step in steps), ledger, options.how)
+        origin.tree.fetch([_job(step.target, step.item.path, step) for step in steps], ledger, options.how)
     else:
         items = {step.target: step.item for step in steps}
         run_jobs(

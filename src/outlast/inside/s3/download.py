@@ -41,7 +41,7 @@ def part_name(local: str) -> str:
 class Downloads(Jobs):
     """The work of fetching objects."""
 
-    def __init__(self, server: Server, jobs: Iterable[Job], report: Report, how: Moving) -> None:
+    def __init__(self, server: Server, jobs: Iterable[Optional[Job]], report: Report, how: Moving) -> None:
         super().__init__(jobs, report)
         self._server = server
         self._how = how

@@ -16,13 +16,20 @@ WIDTH = 32
 #: Parts of large files at once, over both threads. Far away each connection has only so much; next door a second
 #: one for each thread would only take the processor's cache from the first.
 _PARTS_AT_ONCE, _PARTS_NEARBY = 16, 2
+#: Files begun and not ended; each large one holds a descriptor while its parts wait for their turn.
+_OPEN_AT_ONCE = 4 * WIDTH
 
 
 class Jobs(Source):
-    """The work of one `send` or `fetch`. A subclass says how a job begins."""
+    """The work of one `send` or `fetch`. A subclass says how a job begins.
 
-    def __init__(self, jobs: Iterable[Job], report: Report) -> None:
-        self._jobs: Iterator[Job] = iter(jobs)
+    Jobs come from one iterator, which may yield None for "none just now". Some may be lent to another process.
+    """
+
+    def __init__(self, jobs: Iterable[Optional[Job]], report: Report) -> None:
+        self._jobs: Iterator[Optional[Job]] = iter(jobs)
+        self._returned: Deque[Job] = collections.deque()
+        self._lent = 0
         self._parts: Deque[Steps[None]] = collections.deque()
         self._parts_open = 0
         self.parts_at_once = _PARTS_AT_ONCE
@@ -54,18 +61,57 @@ class Jobs(Source):
 
     def _next_job(self) -> Optional[Job]:
         with self._changed:
-            if self._drained or self.fatal is not None:
+            if self.fatal is not None or self._open - self._lent >= _OPEN_AT_ONCE:
                 return None
-            try:
-                job = next(self._jobs)
-            except BaseException as error:
-                self._drained = True
-                self._changed.notify_all()
-                if isinstance(error, StopIteration):
-                    return None
-                raise
-            self._open += 1
+            job = self._returned.popleft() if self._returned else self._advance()
+            self._open += job is not None
         return job
+
+    def _advance(self) -> Optional[Job]:
+        if self._drained:
+            return None
+        try:
+            return next(self._jobs)
+        except BaseException as error:
+            self._drained = True
+            self._changed.notify_all()
+            if isinstance(error, StopIteration):
+                return None
+            raise
+
+    def lend(self, count: int, size_bytes: int) -> List[Job]:
+        """The next jobs for somebody else, so many or with so many bytes; each comes back by `repay` or `take_back`."""
+        lent: List[Job] = []
+        with self._changed:
+            while len(lent) < count and size_bytes > 0 and self.fatal is None:
+                job = self._advance()
+                if job is None:
+                    break
+                lent.append(job)
+                size_bytes -= job.size_bytes
+            self._open += len(lent)
+            self._lent += len(lent)
+        return lent
+
+    def repay(self, job: Job, error: Optional[InsideError] = None) -> None:
+        """A lent job has ended, well or not."""
+        with self._changed:
+            self._lent -= 1
+        self.end(job, error)
+
+    def take_back(self, jobs: Iterable[Job]) -> None:
+        """Lent jobs that were not done after all."""
+        with self._changed:
+            before = len(self._returned)
+            self._returned.extend(jobs)
+            self._open -= len(self._returned) - before
+            self._lent -= len(self._returned) - before
+            self._changed.notify_all()
+
+    def nudge(self) -> None:
+        """The iterator has something again."""
+        with self._changed:
+            self._changed.notify_all()
 
     def take_part(self) -> Optional[Steps[None]]:
         with self._changed:
@@ -87,11 +133,12 @@ class Jobs(Source):
             return self._over()
 
     def _over(self) -> bool:
-        return self.fatal is not None or (self._drained and not self._parts and self._open == 0)
+        return self.fatal is not None or (self._drained and not self._parts and not self._returned and self._open == 0)
 
     def wait(self) -> None:
         with self._changed:
-            if (not self._parts or self._parts_open >= self.parts_at_once) and not self._over():
+            idle = not self._returned and (not self._parts or self._parts_open >= self.parts_at_once)
+            if idle and not self._over():
                 self._changed.wait(0.2)
 
     def queue(self, parts: List[Steps[None]]) -> None:

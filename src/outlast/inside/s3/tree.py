@@ -14,9 +14,9 @@ from ..signing.v4 import quote_path
 from ..stores.access import Access
 from . import jobs as lanes
 from .client import S3Client, byte_range
-from .download import Downloads
+from .hands import FETCH, MOVES, SEND, Hands, Task, hands_for
 from .stream import abandon, put_stream
-from .upload import Uploads, complete
+from .upload import complete
 from .wire import Part, parse, upload_id_of
 
 #: What a server copies in one request.
@@ -125,10 +125,18 @@ class S3Tree(Tree):
             raise
 
     def send(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
-        lanes.run(Uploads(self.client.server, jobs, report, how), how.workers, self._is_near)
+        self._move(SEND, jobs, report, how)
 
     def fetch(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:
-        lanes.run(Downloads(self.client.server, jobs, report, how), how.workers, self._is_near)
+        self._move(FETCH, jobs, report, how)
+
+    def _move(self, verb: str, jobs: Iterable[Job], report: Report, how: Moving) -> None:
+        server = self.client.server
+        moves = MOVES[verb](server, jobs, report, how)
+        hands = hands_for(jobs, server.http.secure)
+        width = how.workers or max(1, lanes.WIDTH // (hands + 1))
+        with Hands(hands, Task(verb, server.access, server.bucket, server.policy, how._replace(workers=width)), moves):
+            lanes.run(moves, width if hands else how.workers, self._is_near)
 
     def _is_near(self) -> bool:
         return self.client.server.http.is_near

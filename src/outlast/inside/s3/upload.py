@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import zlib
-from typing import Any, Dict, Iterable, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from ..errors import Changed, InsideError, NotFound, PlaceError, RequestError
 from ..move.base import Job, Moving, Report
@@ -36,7 +36,7 @@ def part_size(size_bytes: int, wanted: int = 0) -> int:
 class Uploads(Jobs):
     """The work of sending files."""
 
-    def __init__(self, server: Server, jobs: Iterable[Job], report: Report, how: Moving) -> None:
+    def __init__(self, server: Server, jobs: Iterable[Optional[Job]], report: Report, how: Moving) -> None:
         super().__init__(jobs, report)
         self._server = server
         self._how = how
