@@ -282,15 +282,15 @@ class Runs(Judging, Listing):
 
         return remove_run(self._settings, ref, force=force)
 
-    def logs(self, ref: str, *, stint: int | None = None, follow: bool = False) -> Iterator[bytes]:
-        """What the script printed, in pieces; with `follow` until the run is over.
+    def logs(self, ref: str, *, stint: int | None = None, follow: bool = False, node: int = 0) -> Iterator[bytes]:
+        """What the script printed, in pieces; with `follow` until the run is over. `node`: on that machine of a stint.
 
         for piece in client.runs.logs("mnist", follow=True):
             sys.stdout.buffer.write(piece)
         """
         from outlast.operations.logs import read_logs
 
-        return read_logs(self._settings, ref, stint=stint, follow=follow)
+        return read_logs(self._settings, ref, stint=stint, follow=follow, node=node)
 
     def fetch(self, ref: str, to: str | os.PathLike[str], what: What = "outputs", *, force: bool = False) -> Fetched:
         """Bring outputs, the last checkpoint, the logs or all of it to a folder, verified."""

@@ -24,7 +24,7 @@ def test_runner_whose_clock_jumps_hands_over_at_its_limit(tmp_path):
     clock.write_text("0")
     bench = StintBench(tmp_path, SAVING)
     environ = {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(JUMPING)]), "JUMPING_CLOCK": str(clock)}
-    runner = bench.start(limit_s=4, grace_s=0.5, environ=environ)
+    runner = bench.start(limit_s=6, grace_s=0.5, environ=environ)
     deadline = time.monotonic() + 150
     while not bench.checkpoints():
         assert time.monotonic() < deadline

@@ -68,9 +68,9 @@ def test_runner_killed_around_a_write_loses_nothing(tmp_path, side, number):
 
 
 def test_runner_killed_while_it_hands_over_loses_nothing(tmp_path):
-    text = ANSWERING.format(epochs=12, seconds=0.2)
+    text = ANSWERING.format(epochs=35, seconds=0.2)
     bench = StintBench(tmp_path, text, checkpoint=".outlast/c")
-    assert crash(bench, 1, "phase:committing", limit_s=2)
+    assert crash(bench, 1, "phase:committing", limit_s=6)
     assert bench.checkpoints()
     check_what_is_left(bench, 2)
-    assert bench.file("out/done.txt") == b"12"
+    assert bench.file("out/done.txt") == b"35"

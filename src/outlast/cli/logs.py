@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ import typer
 from outlast.cli.command import new_app, open_client, verb
 from outlast.cli.options import RunRef
 from outlast.errors import UsageError
+from outlast.model.view import RunView
 
 app = new_app()
 
@@ -24,6 +26,7 @@ app = new_app()
     examples=[
         ("outlast logs -f mnist", "follow the newest run named mnist"),
         ("outlast logs 1115-quiet --stint 2 --tail 50", "the last 50 lines of its second stint"),
+        ("outlast logs mnist --node 1", "what its second machine printed, when its stints have several"),
     ],
     exits=(0, 2, 10, 12, 130),
 )
@@ -35,27 +38,43 @@ def logs(
     stint: Annotated[
         int | None, typer.Option("--stint", metavar="N", help="Only this stint (default: all)", show_default=False)
     ] = None,
+    node: Annotated[
+        int, typer.Option("--node", metavar="N", help="Of this machine of each stint (default: 0)", show_default=False)
+    ] = 0,
     tail: Annotated[
         int | None, typer.Option("--tail", metavar="N", help="Only the last N lines (default: all)", show_default=False)
     ] = None,
 ) -> None:
     if tail is not None and tail < 0:
         raise UsageError(f"--tail {tail} is negative; give a number of lines from 0")
-    runs = open_client().runs
+    client = open_client()
+    read = partial(client.runs.logs, run, stint=stint, node=node)
     if tail is None:
-        _write(runs.logs(run, stint=stint, follow=follow))
+        if not _write(read(follow=follow)):
+            _say_events(client.runs.get(run), stint)
         return
-    past = list(runs.logs(run, stint=stint, follow=False)) if follow else runs.logs(run, stint=stint, follow=False)
+    past = list(read()) if follow else read()
     _write([last_lines(past, tail)])
     if follow:
         already = sum(len(chunk) for chunk in past)
-        _write(skip_bytes(runs.logs(run, stint=stint, follow=True), already))
+        _write(skip_bytes(read(follow=True), already))
 
 
-def _write(chunks: Iterable[bytes]) -> None:
+def _write(chunks: Iterable[bytes]) -> int:
+    """Print what comes, and say how many bytes came."""
+    size_bytes = 0
     for chunk in chunks:
+        size_bytes += len(chunk)
         sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
+    return size_bytes
+
+
+def _say_events(view: RunView, number: int | None) -> None:
+    """Without a single line of output: what the platform says, aside from what the script would."""
+    asked = [each for each in view.stint_list if number in (None, each.number) and each.events]
+    for line in asked[-1].events if asked else ():
+        print(f"{asked[-1].platform}: {line}", file=sys.stderr)
 
 
 def last_lines(chunks: Iterable[bytes], count: int) -> bytes:

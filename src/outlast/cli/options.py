@@ -136,6 +136,9 @@ def read_request(
     )] = None,
     gpus: Annotated[Count, _option(_MACHINE, "--gpus", metavar="N", help="NVIDIA cards (default: 0)")] = None,
     npus: Annotated[Count, _option(_MACHINE, "--npus", metavar="N", help="Ascend cards (default: 0)")] = None,
+    nodes: Annotated[Count, _option(
+        _MACHINE, "--nodes", metavar="N", help="Machines that run the script together, each with all this (default: 1)",
+    )] = None,
     network: Annotated[bool | None, _option(
         _MACHINE, "--network/--no-network", help="Whether the script may reach the network (default: it may)",
     )] = None,
@@ -178,6 +181,7 @@ def read_request(
         memory=memory,
         gpus=gpus,
         npus=npus,
+        nodes=nodes,
         user=user,
         name=name,
         platform=",".join(platform) if platform else None,

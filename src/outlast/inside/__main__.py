@@ -6,7 +6,7 @@ import sys
 from typing import List, Optional
 
 from .place import Place
-from .runner import run_stint
+from .runner import run_place
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -14,7 +14,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     if len(arguments) != 1:
         sys.stderr.write("usage: python outlast-inside.zip PLACE.json\n")
         return 2
-    return run_stint(Place.read(arguments[0]))
+    return run_place(Place.read(arguments[0]))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from .accelerators import read_cards
 from .errors import InsideError, PlaceError, RequestError
 from .place import SECRET_PREFIX, Place
-from .runner import run_stint
+from .runner import run_place
 
 #: Names the variable that tells a stint about itself, as JSON; see `docs/design/boot-file.md`.
 BOOT = "OUTLAST_BOOT"
@@ -56,7 +56,7 @@ def boot(base: str, argv: Sequence[str], beside: str) -> int:
 
 def _run(place: Place) -> int:
     try:
-        return run_stint(place)
+        return run_place(place)
     finally:
         # A container is thrown away with it; a machine of the lab is not.
         shutil.rmtree(place.work, ignore_errors=True)
@@ -127,12 +127,32 @@ def make_place(told: Mapping[str, Any], base: str) -> Place:
         gpus=_cards("gpu", int(told.get("gpus") or 0)),
         npus=_cards("npu", int(told.get("npus") or 0)),
         network=bool(told.get("network", True)),
+        node=_node(int(told.get("nodes") or 1)),
+        nodes=int(told.get("nodes") or 1),
+        address=next(filter(None, (os.environ.get(name) for name in _ADDRESSES)), ""),
         notices=_notices(told),
         secret_names=[name[len(SECRET_PREFIX) :] for name in os.environ if name.startswith(SECRET_PREFIX)],
         python=own_python(),
     )
     _settle_home(place.home)
     return place
+
+
+#: How the platforms number the machines of one job, and what they call the address of each.
+_NODES = ("VC_TASK_INDEX", "DLS_TASK_INDEX", "PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX", "PAI_TASK_INDEX")
+_ADDRESSES = ("MA_CURRENT_IP", "BATCH_TASK_CURRENT_HOST_IP", "PAI_CURRENT_CONTAINER_IP")
+
+
+def _node(nodes: int) -> int:
+    """Which node of its stint this container is, as its platform says."""
+    if nodes == 1:
+        return 0
+    told = next((os.environ[name] for name in _NODES if os.environ.get(name, "").isdigit()), "")
+    if not told or int(told) >= nodes:
+        raise RequestError(
+            "this container does not say which of %d nodes it is; looked in %s" % (nodes, ", ".join(_NODES))
+        )
+    return int(told)
 
 
 def own_python() -> str:

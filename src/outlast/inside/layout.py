@@ -32,8 +32,10 @@ def sweep_key(name: str) -> str:
     return "sweeps/%s.json" % name
 
 
-def stint_prefix(run: str, stint: int) -> str:
-    return "runs/%s/stints/%04d/" % (run, stint)
+def stint_prefix(run: str, stint: int, node: int = 0) -> str:
+    """The folder of a stint, or of one of its nodes: what node 0 writes is the stint's own."""
+    prefix = "runs/%s/stints/%04d/" % (run, stint)
+    return "%snodes/%04d/" % (prefix, node) if node else prefix
 
 
 def stints_prefix(run: str) -> str:
@@ -44,36 +46,56 @@ def order_key(run: str, stint: int) -> str:
     return stint_prefix(run, stint) + "order.json"
 
 
-def claim_key(run: str, stint: int) -> str:
-    return stint_prefix(run, stint) + "claim.json"
+def claim_key(run: str, stint: int, node: int = 0) -> str:
+    return stint_prefix(run, stint, node) + "claim.json"
 
 
-def beat_key(run: str, stint: int) -> str:
-    return stint_prefix(run, stint) + "beat.json"
+def beat_key(run: str, stint: int, node: int = 0) -> str:
+    return stint_prefix(run, stint, node) + "beat.json"
 
 
-def usage_key(run: str, stint: int) -> str:
-    return stint_prefix(run, stint) + "usage.json"
+def usage_key(run: str, stint: int, node: int = 0) -> str:
+    return stint_prefix(run, stint, node) + "usage.json"
 
 
-def end_key(run: str, stint: int) -> str:
-    return stint_prefix(run, stint) + "end.json"
+def platform_key(run: str, stint: int) -> str:
+    """Written by the keeper: what the platform says of a stint that cannot be heard."""
+    return stint_prefix(run, stint) + "platform.json"
 
 
-def log_prefix(run: str, stint: int) -> str:
-    return stint_prefix(run, stint) + "log/"
+def end_key(run: str, stint: int, node: int = 0) -> str:
+    return stint_prefix(run, stint, node) + "end.json"
 
 
-def log_key(run: str, stint: int, segment: int) -> str:
-    return log_prefix(run, stint) + "%06d" % segment
+def ready_key(run: str, stint: int, node: int) -> str:
+    """Put by a node whose script can start."""
+    return stint_prefix(run, stint, node) + "ready.json"
 
 
-def metrics_prefix(run: str, stint: int) -> str:
-    return stint_prefix(run, stint) + "metrics/"
+def meeting_key(run: str, stint: int) -> str:
+    """Put by node 0 when every node is ready: where they find each other."""
+    return stint_prefix(run, stint) + "nodes/meeting.json"
 
 
-def metrics_key(run: str, stint: int, segment: int) -> str:
-    return metrics_prefix(run, stint) + "%06d" % segment
+def segment_key(prefix: str, segment: int) -> str:
+    """One piece of what lies below a prefix of logs or metrics."""
+    return prefix + "%06d" % segment
+
+
+def log_prefix(run: str, stint: int, node: int = 0) -> str:
+    return stint_prefix(run, stint, node) + "log/"
+
+
+def log_key(run: str, stint: int, segment: int, node: int = 0) -> str:
+    return segment_key(log_prefix(run, stint, node), segment)
+
+
+def metrics_prefix(run: str, stint: int, node: int = 0) -> str:
+    return stint_prefix(run, stint, node) + "metrics/"
+
+
+def metrics_key(run: str, stint: int, segment: int, node: int = 0) -> str:
+    return segment_key(metrics_prefix(run, stint, node), segment)
 
 
 def checkpoints_prefix(run: str) -> str:

@@ -41,6 +41,9 @@ class Place(Record):
     network: bool = True
     notices: List[str] = dataclasses.field(default_factory=list)
     secret_names: List[str] = dataclasses.field(default_factory=list)
+    node: int = 0  # which node of its stint this is; node 0 is the stint, the others follow it
+    nodes: int = 1
+    address: str = ""  # how the other nodes reach this one; empty: found out
     python: str = ""  # on a borrowed machine its own interpreter; empty: the one that the spec names
 
     @property

@@ -14,6 +14,7 @@ from .checkpoints import Checkpoints, Restored
 from .contracts.base import Rendered
 from .delivery import kept_back
 from .errors import PlaceError
+from .meeting import meeting_variables
 from .namenodes import show_hosts
 from .place import without_secrets
 from .processes import thread_environment
@@ -49,6 +50,7 @@ def prepare(stint: Stint, socket_path: str, flag_path: str) -> Prepared:
         stint.say(notice)
     stint.enter("restoring")
     restored = _restore(stint)
+    stint.meeting = stint.meet()
     rendered = promised.render_for(stint, ready.python, stint.place.bundle or BUNDLE)
     for notice in rendered.notices:
         stint.say(notice)
@@ -157,6 +159,7 @@ def _script_env(
         env["CUDA_VISIBLE_DEVICES"] = ",".join(stint.place.gpus)
     if stint.place.npus:
         env["ASCEND_RT_VISIBLE_DEVICES"] = ",".join(stint.place.npus)
+    env.update(meeting_variables(stint.meeting, stint.place.node))
     env.update(rendered.env)
     env.update(stint.spec.get("env", {}))
     env.update(stint.place.secret_values(os.environ))

@@ -30,7 +30,7 @@ def staged_inputs(spec: Spec) -> List[Input]:
 
 def render_for(stint: Stint, python: str, bundle: str) -> Rendered:
     """What the contract makes of this stint. Nothing is made yet."""
-    place = stint.place
+    place, meeting = stint.place, stint.meeting
     return render(
         stint.spec,
         Facts(
@@ -44,6 +44,9 @@ def render_for(stint: Stint, python: str, bundle: str) -> Rendered:
             gpus=tuple(place.gpus),
             npus=tuple(place.npus),
             sandboxed=place.sandbox,
+            node=place.node,
+            hosts=tuple(meeting.addresses) if meeting else ("127.0.0.1",),
+            cards=tuple(map(tuple, meeting.npus)) if meeting else (tuple(place.npus),),
         ),
     )
 

@@ -33,12 +33,13 @@ class Pulse:
 
     def __init__(
         self, store: Store, run: str, stint: int, compose: Callable[[int], Beat], back: Optional[Back] = None,
-        used: Optional[Used] = None,
+        used: Optional[Used] = None, node: int = 0,
     ) -> None:  # fmt: skip
         """`store` should be one that gives up soon: while it is asked again and again, the pulse stands still."""
         self._store = store
         self._run = run
         self._stint = stint
+        self._node = node
         self._compose = compose
         self._back = back
         self._used = used
@@ -66,7 +67,9 @@ class Pulse:
     def beat(self) -> None:
         self._count += 1
         try:
-            self._store.put_quick(layout.beat_key(self._run, self._stint), self._compose(self._count).to_bytes())
+            self._store.put_quick(
+                layout.beat_key(self._run, self._stint, self._node), self._compose(self._count).to_bytes()
+            )
             self._keep_usage(is_last=False)
         except InsideError as error:
             self._is_away("the store cannot be written: %s" % error)
@@ -76,7 +79,7 @@ class Pulse:
     def _keep_usage(self, is_last: bool) -> None:
         history = self._used(is_last) if self._used is not None else None
         if history is not None:
-            self._store.put_quick(layout.usage_key(self._run, self._stint), history)
+            self._store.put_quick(layout.usage_key(self._run, self._stint, self._node), history)
 
     def look(self) -> None:
         """Read what the other half wants, as far as the store answers."""

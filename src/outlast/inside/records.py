@@ -107,6 +107,29 @@ class Claim(Record):
     host: str
     pid: int
     claimed_at: str = ""
+    seat: str = ""  # of a further node: the boot and the pid namespace in which `pid` means something
+    ticks: Optional[int] = None  # and when that process began there
+
+
+@dataclasses.dataclass
+class Ready(Record):
+    """`nodes/0001/ready.json`: put once by a further node when everything is in place for its script."""
+
+    NAME: ClassVar[str] = "ready.json"
+
+    address: str  # how the other nodes reach it
+    npus: List[str] = dataclasses.field(default_factory=list)  # its Ascend cards, for the rank table
+
+
+@dataclasses.dataclass
+class Meeting(Record):
+    """`nodes/meeting.json`: put once by node 0 when all are ready; every node starts its script then."""
+
+    NAME: ClassVar[str] = "meeting.json"
+
+    port: int  # free on node 0 a moment ago: where the script's processes may meet
+    addresses: List[str]  # of every node, node 0 first
+    npus: List[List[str]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass

@@ -10,6 +10,7 @@ import traceback
 from typing import Any, Callable, Dict, Optional
 
 from . import layout
+from .crew import Crew
 from .delivery import Courier
 from .desk import Desk
 from .errors import Damaged, InsideError, NotFound, PlaceError, RequestError
@@ -31,6 +32,15 @@ from .verdict import Verdict, judge
 _WORTH_SAYING_S = 3.0
 
 
+def run_place(place: Place) -> int:
+    """Do the part of a stint that this place has: all of it, or that of a further node."""
+    if not place.node:
+        return run_stint(place)
+    from .node import run_node
+
+    return run_node(place)
+
+
 def run_stint(place: Place) -> int:
     """Do what the order says and record how it ended. Returns the runner's exit code.
 
@@ -50,12 +60,15 @@ def run_stint(place: Place) -> int:
     pulse = Pulse(ears, stint.run, stint.number, stint.compose_beat, _back(stint), stint.used)
     stint.nudge = pulse.nudge
     stint.stopping = lambda: pulse.want_stop.is_set() or pulse.fenced.is_set() or _is_late(stint)
+    crew = Crew(stint, ears)
+    stint.meet = crew.meet
     pulse.start()
     try:
-        end = _carry_out(stint, pulse)
+        end = _carry_out(stint, pulse, crew)
     except Fenced:
         return 0
     finally:
+        crew.close()
         pulse.close()
         stint.shipper.close(30.0)
     return 0 if _record(store, stint, end) else 1
@@ -81,7 +94,7 @@ def _claim(place: Place, store: Store) -> Optional[Stint]:
     return Stint(place, store, order, spec)
 
 
-def _carry_out(stint: Stint, pulse: Pulse) -> End:
+def _carry_out(stint: Stint, pulse: Pulse, crew: Crew) -> End:
     supervisor: Optional[Supervisor] = None
     desk: Optional[Desk] = None
     try:
@@ -92,7 +105,7 @@ def _carry_out(stint: Stint, pulse: Pulse) -> End:
         prepared = _prepare(stint, pulse, desk.path, flag_path)
         _check_time_is_left(stint)
         _begin_progress(stint, prepared)
-        supervisor = relay.target = Supervisor(stint, pulse, flag, prepared.restored)
+        supervisor = relay.target = Supervisor(stint, pulse, flag, prepared.restored, crew)
         supervisor.hear_out = desk.gather
         catch_preemption(supervisor)
         facts = supervisor.run(prepared.argv, prepared.env, prepared.sandboxed)
@@ -154,12 +167,16 @@ class _Relay:
 
 
 def _check_time_is_left(stint: Stint) -> None:
-    """A limit that the preparation alone uses up can never work: say so before the script is started and killed."""
+    """A limit that the preparation alone uses up can never work: say so before the script is started and killed.
+
+    A run that has come further has started in time before: then this place was slow, and another start may not be.
+    """
     if not _is_late(stint):
         return
     limit_s, used_s = stint.order.limit_s or 0.0, stint.elapsed_s()
     spent = ", ".join("%s %.1f s" % pair for pair in stint.phases.phases().items() if pair[1] >= 0.05)
-    raise RequestError(
+    kind = RequestError if stint.order.resume_from is None else PlaceError
+    raise kind(
         "the limit of %g s is shorter than the start-up, which took %.1f s (%s); give at least --limit %ds"
         % (limit_s, used_s, spent, int(used_s * 3) + 1)
     )
@@ -180,6 +197,7 @@ def _begin_progress(stint: Stint, prepared: Prepared) -> None:
 
 def _end(stint: Stint, verdict: Verdict, exit_code: Optional[int], supervisor: Optional[Supervisor]) -> End:
     failed = verdict.reason in ("script-error", "setup-error", "time-limit")
+    tail, fingerprint = supervisor.last_words(verdict.message) if supervisor is not None and failed else ([], "")
     if verdict.message:
         stint.say("%s: %s" % (verdict.reason, verdict.message))
     progress = stint.progress
@@ -195,8 +213,8 @@ def _end(stint: Stint, verdict: Verdict, exit_code: Optional[int], supervisor: O
         step=progress.step,
         metrics=dict(progress.metrics),
         best=dict(progress.best),
-        tail=supervisor.tail.error_lines() if supervisor is not None and failed else [],
-        fingerprint=supervisor.tail.fingerprint() if supervisor is not None and failed else "",
+        tail=tail,
+        fingerprint=fingerprint,
         at=now_text(),
     )
 

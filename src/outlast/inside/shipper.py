@@ -40,8 +40,9 @@ class Shipper:
     """
 
     def __init__(
-        self, store: Store, run: str, stint: int, spool_path: str, secrets: Sequence[bytes] = (), copy: str = ""
-    ) -> None:
+        self, store: Store, run: str, stint: int, spool_path: str, secrets: Sequence[bytes] = (), copy: str = "",
+        node: int = 0,
+    ) -> None:  # fmt: skip
         self.last_error = ""
         self.dropped_bytes = 0
         self._unsaid_bytes = 0  # dropped, and no line says so yet
@@ -52,10 +53,11 @@ class Shipper:
         # Where every segment is a request, a flood of output goes in whole segments.
         self._eager_bytes = SEGMENT_BYTES if pace_s else EAGER_BYTES
         self._log = _Stream(
-            spool_path, lambda segment: layout.log_key(run, stint, segment), pace_s, self._eager_bytes, _whole_lines
-        )
+            spool_path, lambda segment: layout.log_key(run, stint, segment, node), pace_s, self._eager_bytes,
+            _whole_lines,
+        )  # fmt: skip
         self._metrics = _Stream(
-            spool_path + ".metrics", lambda segment: layout.metrics_key(run, stint, segment), pace_s,
+            spool_path + ".metrics", lambda segment: layout.metrics_key(run, stint, segment, node), pace_s,
             self._eager_bytes, whole_bytes,
         )  # fmt: skip
         self._writing = threading.Lock()  # guards the masker and appending

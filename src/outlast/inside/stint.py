@@ -10,7 +10,7 @@ from .deadline import Deadline
 from .ledger import PhaseClock
 from .place import Place, accesses_from
 from .progress import Progress
-from .records import Beat, Order, now_text
+from .records import Beat, Meeting, Order, now_text
 from .shipper import Shipper
 from .stores.access import Access
 from .stores.base import Store
@@ -52,7 +52,9 @@ class Stint:
         values = [*place.secret_values(os.environ).values(), *_keys(self.accesses.values())]
         secrets = [value.encode("utf-8", "surrogateescape") for value in values]
         copy = _log_copy(spec, place)
-        self.shipper = Shipper(store, self.run, self.number, self.path("output.log"), secrets, copy)
+        self.shipper = Shipper(store, self.run, self.number, self.path("output.log"), secrets, copy, place.node)
+        self.meet: Callable[[], Optional[Meeting]] = lambda: None  # waits for the other nodes, if there are any
+        self.meeting: Optional[Meeting] = None
 
     def path(self, *parts: str) -> str:
         """A path in the stint's own folder."""
@@ -128,7 +130,9 @@ def _keys(accesses: Iterable[Access]) -> List[str]:
 
 def _log_copy(spec: Dict[str, Any], place: Place) -> str:
     """Where the log appears a second time, under the name that the script's own system gives it; empty: nowhere."""
-    if spec.get("log_copy"):  # a platform that hears nothing else of its stint put it into the spec that travels
+    if (
+        spec.get("log_copy") and not place.node
+    ):  # a platform that hears nothing else of its stint put it into the spec that travels
         return str(spec["log_copy"])
     folder = spec.get("log_folder")
     if not folder:
@@ -136,7 +140,8 @@ def _log_copy(spec: Dict[str, Any], place: Place) -> str:
     from .contracts.modelarts import first_log_name, log_name
 
     is_first = spec.get("contract") == "modelarts-v1"
-    return os.path.join(folder, first_log_name(place.run, spec["name"]) if is_first else log_name(place.run))
+    first = first_log_name(place.run, spec["name"], place.node)
+    return os.path.join(folder, first if is_first else log_name(place.run, place.node))
 
 
 def list_files(root: str, place: Optional[str], skip: str = "") -> List[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import verdict
 from .checkpoints import Restored
 from .child import Child
 from .committer import CommitResult, Committer
+from .crew import Crew
 from .deadline import FLAG, GO, KILL, TERM, Advice
 from .delivery import Courier, outputs_of
 from .flag import StopFlag
@@ -39,9 +40,10 @@ class Fenced(Exception):
 class Supervisor:
     """Looks after one running script until nothing of it is left and its last checkpoint is committed."""
 
-    def __init__(self, stint: Stint, pulse: Pulse, flag: StopFlag, restored: Restored) -> None:
+    def __init__(self, stint: Stint, pulse: Pulse, flag: StopFlag, restored: Restored, crew: Crew) -> None:
         self._stint = stint
         self._pulse = pulse
+        self._crew = crew
         self._flag = flag
         self._lock = threading.RLock()
         self._child: Optional[Child] = None
@@ -180,6 +182,7 @@ class Supervisor:
         if self._is_fenced():
             raise Fenced
         self._close(exit_code)
+        elsewhere = self._see_off(exit_code)
         return verdict.Facts(
             exit_code=exit_code,
             asked=self._asked,
@@ -190,8 +193,12 @@ class Supervisor:
             place=stint.checkpoint_place,
             pending=self._watcher.pending(time.monotonic()) or "",
             limit_s=stint.order.limit_s,
+            elsewhere=elsewhere,
             tail=self.tail.error_lines(),
         )
+
+    def last_words(self, message: str) -> Tuple[List[str], str]:
+        return self._crew.last_words(message, self.tail)
 
     def commit_outputs(self) -> None:
         """The final outputs, as one manifest."""
@@ -223,6 +230,8 @@ class Supervisor:
             self._ask(verdict.STOP, "the user asked to stop", now_s)
         elif self.preempted.is_set():
             self._ask(verdict.PREEMPTED, "the machine is being taken away", now_s)
+        elif self._crew.trouble is not None:
+            self._ask(self._crew.trouble.why, self._crew.trouble.sentence, now_s)
         elif self._until is not None and not self._asked and self._until.holds(stint.progress.values()):
             self._ask(verdict.UNTIL, str(stint.spec["until"]), now_s)
         over = sampler.over_memory()
@@ -267,6 +276,8 @@ class Supervisor:
             polite_s = grace_s if interval_s is None else 1.5 * interval_s
         elif self._stint.deadline.answers and self._asked in (verdict.UNTIL, verdict.STOP):
             polite_s = grace_s
+        elif self._asked in (verdict.NODE_LOST, verdict.NODE_FAILED):
+            polite_s = grace_s  # the others may be gone because it is done and only writes its results
         else:
             polite_s = 0.0
         if waited_s >= polite_s + grace_s:
@@ -355,6 +366,16 @@ class Supervisor:
         left_s = stint.deadline.time_left_s(stint.elapsed_s())
         # Bytes that are on their way are worth more than the last second; the platform has the final word anyway.
         self._committer.drain(600.0 if left_s is None else max(5.0, left_s))
+
+    def _see_off(self, exit_code: int) -> str:
+        """Wait for the other nodes; returns how the script ended on one of them, when it failed there and here."""
+        is_clean = bool(self._asked) or self._acknowledged or exit_code in (0, verdict.COME_BACK)
+        trouble = self._crew.see_off(is_clean)
+        if is_clean or trouble is None or trouble.why == verdict.NODE_FAILED:
+            return trouble.sentence if trouble is not None and not is_clean else ""
+        # A machine that goes breaks connections before anybody hears of it: the script here failed because of that.
+        self._asked, self._asked_why = trouble.why, trouble.sentence
+        return ""
 
     def _pids(self) -> List[int]:
         return self._child.pids() if self._child is not None else []

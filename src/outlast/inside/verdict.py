@@ -16,6 +16,10 @@ PREEMPTED = "preempted"
 UNTIL = "until"
 MEMORY = "memory"
 DISK = "disk"
+NODE_LOST = "node-lost"
+NODE_FAILED = "node-failed"
+
+_OF_NODES = {NODE_LOST: "lost", NODE_FAILED: "script-error"}
 
 
 @dataclasses.dataclass
@@ -31,6 +35,7 @@ class Facts:
     place: str = ""  # where checkpoints were looked for
     pending: str = ""  # what kept the last change from being committed
     limit_s: Optional[float] = None
+    elsewhere: str = ""  # how the script ended on another node, when it failed there too
     tail: List[str] = dataclasses.field(default_factory=list)
 
 
@@ -54,6 +59,9 @@ def judge(facts: Facts) -> Verdict:
     if facts.asked == MEMORY:
         return Verdict("script-error", facts.asked_why)
     came_back = facts.exit_code == COME_BACK or facts.acknowledged
+    # A script that ended well and did not know that it was asked has done its part without the other node.
+    if facts.asked in _OF_NODES and (facts.exit_code != 0 or came_back or facts.noticed):
+        return Verdict(_OF_NODES[facts.asked], facts.asked_why)
     if facts.asked == PREEMPTED and (facts.exit_code != 0 or came_back or facts.noticed):
         return Verdict("preempted", facts.asked_why or "the machine was taken away")
     if came_back:
@@ -66,7 +74,8 @@ def judge(facts: Facts) -> Verdict:
         return Verdict("finished")
     if facts.asked == DEADLINE:
         return _left(facts, "the limit was reached")
-    return Verdict("script-error", "the script ended with %s" % describe_exit(facts.exit_code))
+    elsewhere = ", and %s" % facts.elsewhere if facts.elsewhere else ""
+    return Verdict("script-error", "the script ended with %s%s" % (describe_exit(facts.exit_code), elsewhere))
 
 
 def describe_exit(exit_code: int) -> str:

@@ -41,6 +41,7 @@ class RunRequest:
     memory: str | None = None
     gpus: int | None = None
     npus: int | None = None
+    nodes: int | None = None
     name: str | None = None
     platform: str | None = None
     store: str | None = None  # an address, or a folder

@@ -70,15 +70,16 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """What one stint needs of its machine."""
+    """What one stint needs of its machine, or of each of its machines."""
 
     cpus: int = 1
     memory_bytes: int | None = None  # none: no limit
     gpus: int = 0  # NVIDIA cards
     npus: int = 0  # Ascend cards
+    nodes: int = 1  # machines that run the script together
 
     def __post_init__(self) -> None:
-        _check_at_least(1, cpus=self.cpus, memory_bytes=self.memory_bytes)
+        _check_at_least(1, cpus=self.cpus, memory_bytes=self.memory_bytes, nodes=self.nodes)
         _check_at_least(0, gpus=self.gpus, npus=self.npus)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from outlast.modelarts.engines import ENGINE_IDS
 from outlast.modelarts.fields import Body, Report
 from outlast.modelarts.job import Channel, TrainingJob
-from outlast.modelarts.parts import boot_in_code, boot_of_command, job_name, parameters, say_nodes
+from outlast.modelarts.parts import boot_in_code, boot_of_command, job_name, parameters
 
 _WITHOUT_MEANING = (
     "model_id", "create_version", "priority", "enable_check", "volumes", "nas_type", "nas_share_addr", "nas_mount_path",
@@ -39,7 +39,7 @@ def read_v1(value: dict[str, Any], report: Report) -> TrainingJob:
     return TrainingJob(
         kind="v1", contract="modelarts-v1", boot=boot, code=code, name=name, description=description, args=args,
         engine=_engine(config, report), image=config.text("user_image_url"), flavor=flavor,
-        nodes=say_nodes(report, config.whole("worker_server_num")), params=given.values, hidden=given.left_out,
+        nodes=config.whole("worker_server_num") or 1, params=given.values, hidden=given.left_out,
         inputs=tuple(_inputs(config)), outputs=tuple(_outputs(config)), log=config.address("log_url"),
     )  # fmt: skip
 

@@ -14,7 +14,6 @@ from outlast.modelarts.parts import (
     job_name,
     option_name,
     parameters,
-    say_nodes,
     variable_name,
     without_secrets,
 )
@@ -172,6 +171,6 @@ def _spec(spec: Body, report: Report) -> dict[str, Any]:
     )  # fmt: skip
     spec.ignore("is_hosted_log")
     return {
-        "flavor": resource.text("flavor_id"), "nodes": say_nodes(report, resource.whole("node_count")),
+        "flavor": resource.text("flavor_id"), "nodes": resource.whole("node_count") or 1,
         "limit_h": hours, "log": address,
     }  # fmt: skip

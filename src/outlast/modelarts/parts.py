@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from outlast.modelarts.fields import Body, Report
+from outlast.modelarts.fields import Body
 from outlast.modelarts.job import looks_secret
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -123,9 +123,3 @@ def _options(words: list[str]) -> list[tuple[str, str]]:
         name, equals, value = word.partition("=")
         pairs.append((name if name.startswith("-") else "", value if equals else following))
     return pairs
-
-
-def say_nodes(report: Report, nodes: int | None) -> int:
-    if nodes and nodes > 1:
-        report.notices.append(f"the job asks for {nodes} nodes; a run here has one")
-    return nodes or 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from outlast.modelarts.fields import Body, Report
 from outlast.modelarts.job import Channel, TrainingJob
-from outlast.modelarts.parts import boot_of_command, job_name, option_name, say_nodes, without_secrets
+from outlast.modelarts.parts import boot_of_command, job_name, option_name, without_secrets
 
 #: what a field is called here -> its label in the form, without case and spaces, and other spellings of it
 FIELDS = {
@@ -72,7 +72,7 @@ def read_form(value: dict[str, Any], report: Report) -> TrainingJob:
     return TrainingJob(
         kind="ToolKit", contract="modelarts-v1", boot=boot, code=_forward(code), name=name, args=args,
         description=form.text("description"), engine=version or engine, image=form.text("image"),
-        flavor=form.text("flavor"), nodes=say_nodes(report, form.whole("nodes")), params=given.values,
+        flavor=form.text("flavor"), nodes=form.whole("nodes") or 1, params=given.values,
         hidden=given.left_out, inputs=(Channel("data_url", data),) if data else (),
         outputs=(Channel("train_url", f"{place}/output/V0001"),) if place else (), log=f"{place}/log" if place else "",
     )  # fmt: skip

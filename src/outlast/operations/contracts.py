@@ -63,6 +63,8 @@ def rendered(spec: RunSpec, home: Path, *, stint: int = 1, sandboxed: bool = Tru
         gpus=tuple(map(str, range(need.gpus))),
         npus=tuple(map(str, range(need.npus))),
         sandboxed=sandboxed,
+        hosts=("127.0.0.1",) * need.nodes,
+        cards=(tuple(map(str, range(need.npus))),) * need.nodes,
     )
     return render(body, facts)
 

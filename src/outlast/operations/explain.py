@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from outlast.errors import UsageError
 from outlast.inside import sandbox
 from outlast.inside.contracts.base import Rendered
+from outlast.inside.meeting import meeting_variables
 from outlast.inside.namenodes import needed
 from outlast.inside.processes import thread_environment
 from outlast.inside.promised import moxing_variables, staged_inputs
-from outlast.inside.records import Order
+from outlast.inside.records import Meeting, Order
 from outlast.model.quantities import format_duration, format_size
 from outlast.model.request import RunRequest
 from outlast.model.spec import CodePack, RunSpec
@@ -106,6 +107,9 @@ class _Explaining:
         for name, count in (("CUDA_VISIBLE_DEVICES", need.gpus), ("ASCEND_RT_VISIBLE_DEVICES", need.npus)):
             if count or name.startswith("CUDA"):
                 found[name] = ",".join(map(str, range(count)))
+        if need.nodes > 1:
+            there = meeting_variables(Meeting(0, ["127.0.0.1"] * need.nodes), 0)
+            found |= there | {"MASTER_PORT": "(a port that is free then)"}
         return found
 
     def _of_outlast(self) -> dict[str, str]:

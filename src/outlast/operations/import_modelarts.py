@@ -173,19 +173,25 @@ class _Writing:
     def _resources(self, flavor: Flavor | None) -> None:
         """What this machine cannot give is only shown: a run would be refused because of it."""
         job, toml = self._job, self._toml
-        if flavor is None:
-            if job.flavor:
-                self._notices.append(f"the flavor {job.flavor} is not known here; set [resources] by hand")
+        if flavor is None and job.flavor:
+            self._notices.append(f"the flavor {job.flavor} is not known here; set [resources] by hand")
+        if flavor is None and job.nodes == 1:
             return
         from outlast.platforms.local.machine import Machine
 
-        there = Machine.look().capacity
-        toml.table("resources", f"{job.flavor}: {flavor.sentence}" if flavor.sentence else job.flavor)
+        there, flavor = Machine.look().capacity, flavor or Flavor()
+        name = job.flavor or "the job's machine"
+        toml.table("resources", f"{name}: {flavor.sentence}" if flavor.sentence else name)
         for name, wanted, most in (
             ("cpus", flavor.cpus, there.cpus), ("gpus", flavor.gpus, there.gpus), ("npus", flavor.npus, there.npus)
         ):  # fmt: skip
             if wanted:
-                toml.key(name, wanted, "" if wanted <= most else f"this machine has {most}", off=wanted > most)
+                is_off = wanted * job.nodes > most
+                toml.key(name, wanted, f"this machine has {most}" if is_off else "", off=is_off)
+        if job.nodes > 1:
+            is_off = job.nodes > there.cpus
+            words = f"this machine has {there.cpus} cpus" if is_off else "machines that run the script together"
+            toml.key("nodes", job.nodes, words, off=is_off)
         if flavor.memory_gb:
             toml.key("memory", f"{flavor.memory_gb}G", "a limit, if you want one", off=True)
 

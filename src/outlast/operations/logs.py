@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from outlast.errors import NotFoundError
 from outlast.keeper.home import Home
@@ -19,11 +20,19 @@ _LOOK_S = 0.2
 _REMOTE_LOOKS = 3
 
 
+def check_node(run: str, spec: Mapping[str, Any], node: int) -> None:
+    """`NotFoundError` when the stints of a run have no such node."""
+    count = int((spec.get("resources") or {}).get("nodes") or 1)
+    if not 0 <= node < count:
+        known = f"they are numbered 0 to {count - 1}" if count > 1 else "its stints have one machine each, node 0"
+        raise NotFoundError(f"run {run} has no node {node}; {known}")
+
+
 @served("logs")
 def read_logs(
-    settings: Settings, ref: str, *, stint: int | None = None, follow: bool = False
+    settings: Settings, ref: str, *, stint: int | None = None, follow: bool = False, node: int = 0
 ) -> Iterator[bytes]:  # fmt: skip
-    """The output of a run in pieces. With `follow` it goes on until the run (or that stint) is over."""
+    """The output of a run on one of its nodes, in pieces. With `follow` until the run (or that stint) is over."""
     from outlast.track.logs import LogTail
 
     found = locate(settings, ref)
@@ -31,8 +40,9 @@ def read_logs(
     if stint is not None and stint not in folder.orders:
         known = f"it has {folder.last}" if folder.last else "it has none yet"
         raise NotFoundError(f"run {found.run} has no stint {stint}; {known}")
+    check_node(found.run, folder.spec, node)
     home = Home(settings.home)
-    tail = LogTail(found.store, found.run)
+    tail = LogTail(found.store, found.run, node)
     checked = read = time.monotonic()
     pace_s = found.store.pace_s
     outage = Outage(found.store, OUTAGE_S if follow else 0.0)

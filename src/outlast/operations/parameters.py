@@ -22,6 +22,7 @@ def run_conditions(spec: Mapping[str, Any]) -> dict[str, str]:
     resources = spec.get("resources") or {}
     found |= {"memory": format_size(resources["memory_bytes"])} if resources.get("memory_bytes") else {}
     found |= {name: str(resources[name]) for name in ("cpus", "gpus", "npus") if resources.get(name)}
+    found |= {"nodes": str(resources["nodes"])} if resources.get("nodes", 1) > 1 else {}
     return found
 
 
@@ -71,3 +72,5 @@ def _machine(resources: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for name in ("gpus", "npus"):
         if resources.get(name):
             yield name, resources[name]
+    if resources.get("nodes", 1) > 1:
+        yield "nodes", resources["nodes"]

@@ -24,6 +24,7 @@ from outlast.operations.aim_place import with_aim
 from outlast.operations.contracts import NAMING, find_contract, find_network, placing_for, settle, usual_requirements
 from outlast.operations.inputs import FoundInput, find_inputs, lies_in, read_inputs
 from outlast.operations.interpreter import find_python
+from outlast.operations.nodes import check_nodes
 from outlast.operations.notices import find_notices
 from outlast.operations.outputs import FoundOutputs, clashes, find_outputs, path_of, places_for
 from outlast.operations.patterns import find_patterns
@@ -336,9 +337,10 @@ class _Resolving:
 
     def _resources(self) -> None:
         numbers: dict[str, int] = {}
-        for name, default, least in (("cpus", 1, 1), ("gpus", 0, 0), ("npus", 0, 0)):
+        for name, default, least in (("cpus", 1, 1), ("gpus", 0, 0), ("npus", 0, 0), ("nodes", 1, 1)):
             with self.problems.collecting():
                 numbers[name] = self._number(name, "resources", default, least)
+        check_nodes(self.said, self.contract, is_job=self.target.is_job)
         memory_bytes = None
         said = self.said.get("memory", "resources")
         if said is not None:

@@ -53,6 +53,7 @@ KEYS: tuple[Key, ...] = (
     Key("resources", "memory", "amount", '"8G"', "a stint that uses more is ended; default: no limit"),
     Key("resources", "gpus", "count", "0", "NVIDIA cards"),
     Key("resources", "npus", "count", "0", "Ascend cards"),
+    Key("resources", "nodes", "count", "1", "machines that run the script together, each with all of the above"),
     Key("metrics", "patterns", "texts", "['my loss (?P<loss>[0-9.]+)']", "regular expressions for lines of your own"),
     Key("pack", "include", "texts", '["weights/*.pt"]', "files to pack even if .gitignore names them"),
     Key("pack", "exclude", "texts", '["notebooks/"]', "files to leave out of the pack"),

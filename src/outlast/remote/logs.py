@@ -12,7 +12,7 @@ from outlast.errors import OutlastError, PlatformError
 from outlast.inside.net.connection import Unreachable
 from outlast.remote.refusals import failure, unreachable
 from outlast.remote.runs import OUTAGE_S, locate
-from outlast.remote.server import Server, part_of, server_of
+from outlast.remote.server import Query, Server, part_of, server_of
 from outlast.settings import Settings
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 2.0
@@ -26,15 +26,17 @@ class Event(NamedTuple):
     cursor: str
 
 
-def read_logs(settings: Settings, ref: str, *, stint: int | None = None, follow: bool = False) -> Iterator[bytes]:
+def read_logs(
+    settings: Settings, ref: str, *, stint: int | None = None, follow: bool = False, node: int = 0
+) -> Iterator[bytes]:
     server, run = server_of(settings), locate(settings, ref).run
-    path, query = f"/runs/{part_of(run)}/logs", [("stint", stint)]
+    path, query = f"/runs/{part_of(run)}/logs", [("stint", stint), ("node", node or None)]
     try:
         if follow:
             # Whether there is such a stint is asked first: a stream would wait for it.
             with server.opened("GET", path, [("Range", "bytes=0-0")], query=query, accepts=(416,)) as response:
                 response.read()
-            yield from _follow(server, run, stint)
+            yield from _follow(server, run, query)
             return
         with server.opened("GET", path, query=query) as response:
             yield from response.pieces()
@@ -42,13 +44,13 @@ def read_logs(settings: Settings, ref: str, *, stint: int | None = None, follow:
         raise unreachable(server.url, str(error)) from None
 
 
-def _follow(server: Server, run: str, stint: int | None) -> Iterator[bytes]:
+def _follow(server: Server, run: str, query: Query) -> Iterator[bytes]:
     """The output until the run (or that stint) is over, through as many connections as it takes."""
     cursor, pause_s = "", _FIRST_PAUSE_S
     away_at: float | None = None
     while True:
         try:
-            for event in _events(server, run, stint, cursor):
+            for event in _events(server, run, query, cursor):
                 away_at, pause_s, cursor = None, _FIRST_PAUSE_S, event.cursor
                 if event.kind == "end":
                     return
@@ -71,8 +73,8 @@ def _follow(server: Server, run: str, stint: int | None) -> Iterator[bytes]:
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-def _events(server: Server, run: str, stint: int | None, cursor: str) -> Iterator[Event]:
-    query = [("stint", stint), ("encoding", "base64")]
+def _events(server: Server, run: str, query: Query, cursor: str) -> Iterator[Event]:
+    query = [*query, ("encoding", "base64")]
     again = [("Last-Event-ID", cursor)] if cursor else []
     path = f"/runs/{part_of(run)}/logs/stream"
     with server.opened("GET", path, again, query=query, is_stream=True) as response:

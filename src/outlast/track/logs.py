@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from outlast.inside import layout
 from outlast.store.base import Store
 from outlast.track.segments import SegmentTail, read_segments
 
 
-def read_log(store: Store, run: str, stint: int) -> Iterator[bytes]:
-    """The output of one stint in pieces of at most 1 MiB; nothing when it wrote none."""
-    return read_segments(store, layout.log_prefix(run, stint))
+def read_log(store: Store, run: str, stint: int, node: int = 0) -> Iterator[bytes]:
+    """The output of one stint, or of one of its nodes, in pieces of at most 1 MiB; nothing when it wrote none."""
+    return read_segments(store, layout.log_prefix(run, stint, node))
 
 
 class LogTail:
-    """Follows the output of a run over all its stints."""
+    """Follows the output of a run, or of one of its nodes, over all its stints."""
 
-    def __init__(self, store: Store, run: str) -> None:
-        self._tail = SegmentTail(store, run, layout.log_key)
+    def __init__(self, store: Store, run: str, node: int = 0) -> None:
+        self._tail = SegmentTail(store, run, partial(layout.log_key, node=node))
         self.pace_s = store.pace_s  # what two polls should be apart
 
     def poll(self) -> list[tuple[int, bytes]]:

@@ -176,10 +176,11 @@ def test_a_fresh_connection_without_an_answer_is_an_error(served):
 
 
 def test_nobody_there_is_said_with_the_address():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(Unreachable, match=f"cannot connect to 127.0.0.1:{port}: Connection refused"):
-        Http(f"http://127.0.0.1:{port}").request("GET", "/")
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # bound, not listening
+        port = held.getsockname()[1]
+        with pytest.raises(Unreachable, match=f"cannot connect to 127.0.0.1:{port}: Connection refused"):
+            Http(f"http://127.0.0.1:{port}").request("GET", "/")
     with pytest.raises(Unreachable, match=r"no address is known for no-such-host\.invalid"):
         Http("http://no-such-host.invalid").request("GET", "/")
 

@@ -77,7 +77,9 @@ def source(tmp_path):
 
 
 def sending(folder):
-    return [Job(str(path), path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.iterdir())]
+    return [
+        Job(str(path), path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.iterdir())
+    ]
 
 
 def fetching(tree, folder):

@@ -25,6 +25,9 @@ class Facts(NamedTuple):
     gpus: Tuple[str, ...] = ()
     npus: Tuple[str, ...] = ()
     sandboxed: bool = False
+    node: int = 0
+    hosts: Tuple[str, ...] = ("127.0.0.1",)  # of every node, node 0 first
+    cards: Tuple[Tuple[str, ...], ...] = ()  # Ascend cards of every node; empty: `npus`, of one
 
 
 class Rendered(NamedTuple):

@@ -25,6 +25,8 @@ CHECKPOINT = ".outlast/checkpoint"
 UPLOADS = "OUTLAST_UPLOADS"
 #: How the buckets begin that exist only because an input or output was given as a folder.
 OWN_BUCKET = "outlast-"
+#: Where the containers of the first generation listen for each other.
+_PORT = 2222
 _SPACE = uuid.UUID("5a3a7a1e-0c5e-4a3b-9a52-6f75746c6173")
 
 
@@ -43,14 +45,19 @@ def job_id(run: str) -> str:
     return str(uuid.uuid5(_SPACE, run))
 
 
-def log_name(run: str) -> str:
-    """The name of the log as ModelArts exports it."""
-    return "modelarts-job-%s-worker-0.log" % job_id(run)
+def log_name(run: str, node: int = 0) -> str:
+    """The name of a node's log as ModelArts exports it."""
+    return "%s.log" % instance_name(job_id(run), node)
 
 
-def first_log_name(run: str, name: str) -> str:
+def first_log_name(run: str, name: str, node: int = 0) -> str:
     """The same in the first generation, which names it after the job."""
-    return "%s-job-%s-0.log" % (_short(job_id(run)), name)
+    return "%s-job-%s-%d.log" % (_short(job_id(run)), name, node)
+
+
+def instance_name(job: str, node: int) -> str:
+    """What ModelArts calls the container of one node."""
+    return "modelarts-job-%s-worker-%d" % (job, node)
 
 
 def own_bucket(name: str, taken: Collection[str] = ()) -> str:
@@ -119,7 +126,7 @@ def as_url(address: str) -> str:
 def variables(spec: Spec, facts: Facts, cache: str, log: str) -> Dict[str, str]:
     """`MA_*`, `VC_*` and, for the first generation, `DLS_*` and `BATCH_*`. What the user sets wins."""
     job = job_id(facts.run)
-    instance = "modelarts-job-%s-worker-0" % job
+    own, count = facts.hosts[facts.node], str(len(facts.hosts))
     mount = os.path.join(facts.code_dir, ".outlast")
     env = {
         "MA_HOME": os.path.dirname(facts.code_dir),
@@ -127,22 +134,22 @@ def variables(spec: Spec, facts: Facts, cache: str, log: str) -> Dict[str, str]:
         "MA_MOUNT_PATH": mount,
         "MA_LOG_DIR": log,
         "WORKSPACE": facts.code_dir,
-        "MA_NUM_HOSTS": "1",
+        "MA_NUM_HOSTS": count,
         "MA_NUM_GPUS": str(len(facts.gpus) + len(facts.npus)),
         "MA_TASK_NAME": "worker",
-        "MA_CURRENT_IP": "127.0.0.1",
-        "MA_CURRENT_HOST_IP": "127.0.0.1",
-        "MA_CURRENT_INSTANCE_NAME": instance,
+        "MA_CURRENT_IP": own,
+        "MA_CURRENT_HOST_IP": own,
+        "MA_CURRENT_INSTANCE_NAME": instance_name(job, facts.node),
         "MA_VJ_NAME": "ma-job-%s" % job,
-        "VC_WORKER_NUM": "1",
-        "VC_TASK_INDEX": "0",
-        "VC_WORKER_HOSTS": "127.0.0.1",
+        "VC_WORKER_NUM": count,
+        "VC_TASK_INDEX": str(facts.node),
+        "VC_WORKER_HOSTS": ",".join(facts.hosts),
         "S3_VERIFY_SSL": "0",
         "S3_USE_HTTPS": "1",
         "CACHE_HOME": CACHE if facts.sandboxed else cache,
     }
     if spec.get("contract") == "modelarts-v1":
-        env.update(_of_first_generation(spec, job))
+        env.update(_of_first_generation(spec, facts, job))
         if spec.get("checkpoint") == CHECKPOINT:
             env[UPLOADS] = os.path.join(facts.code_dir, CHECKPOINT, "uploads.json")
     else:
@@ -150,19 +157,22 @@ def variables(spec: Spec, facts: Facts, cache: str, log: str) -> Dict[str, str]:
     return env
 
 
-def _of_first_generation(spec: Spec, job: str) -> Dict[str, str]:
+def _of_first_generation(spec: Spec, facts: Facts, job: str) -> Dict[str, str]:
     named = first_generation(spec)
     short = _short(job)
+    hosts = {"BATCH_%s.0_HOSTS" % short: facts.hosts[0]}
+    if len(facts.hosts) > 1:
+        hosts = {"BATCH_CUSTOM%d_HOSTS" % index: "%s:%d" % (host, _PORT) for index, host in enumerate(facts.hosts)}
     return {
-        "DLS_TASK_INDEX": "0",
-        "DLS_TASK_NUMBER": "1",
+        **hosts,
+        "DLS_TASK_INDEX": str(facts.node),
+        "DLS_TASK_NUMBER": str(len(facts.hosts)),
         "DLS_APP_URL": as_url(str(spec.get("code_url", ""))),
         "DLS_DATA_URL": named.get("data_url", ""),
         "DLS_TRAIN_URL": named.get("train_url", ""),
         "BATCH_JOB_ID": short,
-        "BATCH_TASK_CURRENT_HOST_IP": "127.0.0.1",
-        "BATCH_TASK_CURRENT_INSTANCE": "%s-0" % short,
-        "BATCH_%s.0_HOSTS" % short: "127.0.0.1",
+        "BATCH_TASK_CURRENT_HOST_IP": facts.hosts[facts.node],
+        "BATCH_TASK_CURRENT_INSTANCE": "%s-%d" % (short, facts.node),
     }
 
 

@@ -237,7 +237,7 @@ class HdfsClient:
         found = self.status(above)
         if found is None:
             raise NotFound(path)
-        return wire.inode_path(found.inode, name)
+        return wire.inode_path(found.inode, name) if found.inode else path  # a server without numbers is no Hadoop 2
 
     def _replaced(self, path: str) -> Changed:
         return Changed("%s%s was changed or removed meanwhile; try again" % (self.url, path))

@@ -81,6 +81,7 @@ def boot_environment(launch: Launch) -> BootEnvironment:
         "memory_bytes": spec.resources.memory_bytes,
         "gpus": spec.resources.gpus,
         "npus": spec.resources.npus,
+        "nodes": spec.resources.nodes,
         "network": spec.network,
         "python": _python_version(spec.python),
         "secrets": sorted(secrets),

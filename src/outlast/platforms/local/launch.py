@@ -28,7 +28,7 @@ _PASSED_PREFIXES = ("LC_", "PYTHON", "PIP_", "UV_", "CUDA_", "NVIDIA_", "NCCL_",
 _NOT_PASSED = frozenset({"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "PYTHONSTARTUP", "PYTHONHOME"})
 
 #: Children of this process, kept until they are reaped: a stint may outlive the object that started it.
-_children: dict[int, tuple[subprocess.Popen[bytes], JobFolder]] = {}
+_children: dict[int, tuple[subprocess.Popen[bytes], JobFolder | None]] = {}
 
 
 def runner_command(cache: Path, *, create: bool = True) -> tuple[str, ...]:
@@ -46,37 +46,49 @@ def stint_environment(environ: Mapping[str, str], secrets: Mapping[str, str]) ->
     return passed | {SECRET_PREFIX + name: value for name, value in secrets.items()}
 
 
-def start(folder: JobFolder, given: dict[str, Any], place: Place, command: Sequence[str]) -> int:
-    """Start the runner of one job, detached, and return its pid. Under the lock of the queue.
+def start(folder: JobFolder, given: dict[str, Any], places: Sequence[Place], command: Sequence[str]) -> int:
+    """Start the runners of one job, one for each node, detached; return node 0's pid. Under the lock of the queue.
 
-    The runner inherits a locked file, and holds that lock by merely living. `started.json` is written before the
+    Node 0's runner inherits a locked file, and holds that lock by merely living. `started.json` is written before the
     process exists: killed in between, we leave a job that has ended without having begun, never one that could be
     started a second time.
     """
     lock = os.open(folder.path / "alive.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        place_file = folder.path / "place.json"
-        place.write(str(place_file))
         environ = stint_environment(os.environ, folder.secrets())
         write_private(folder.path / "started.json", given)
-        with folder.log.open("ab") as log:
-            child = subprocess.Popen(
-                [*command, str(place_file)],
-                cwd=place.work,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=(lock,),
-            )
+        first, *others = places
+        child = _spawn(folder, first, command, environ, pass_fds=(lock,))
         _children[child.pid] = (child, folder)
         folder.note_pid(child.pid)
+        for place in others:
+            # The names by which `leftovers` finds it: no lock ties it to the job.
+            marks = {"OUTLAST_RUN": place.run, "OUTLAST_STINT": str(place.stint)}
+            other = _spawn(folder, place, command, environ | marks)
+            _children[other.pid] = (other, None)
         folder.drop_secrets()
         return child.pid
     finally:
         os.close(lock)
+
+
+def _spawn(
+    folder: JobFolder, place: Place, command: Sequence[str], environ: Mapping[str, str], pass_fds: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    place_file = folder.path / (f"place-{place.node}.json" if place.node else "place.json")
+    place.write(str(place_file))
+    with folder.log.open("ab") as log:
+        return subprocess.Popen(
+            [*command, str(place_file)],
+            cwd=place.work,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=pass_fds,
+        )
 
 
 def reap() -> None:
@@ -85,9 +97,10 @@ def reap() -> None:
         code = child.poll()
         if code is not None:
             del _children[pid]
-            # The folder may be gone: its run was removed meanwhile.
-            with contextlib.suppress(OSError):
-                folder.note_exit(code)
+            if folder is not None:
+                # The folder may be gone: its run was removed meanwhile.
+                with contextlib.suppress(OSError):
+                    folder.note_exit(code)
 
 
 def end_all(folder: JobFolder, run: str, stint: int, wait_s: float = 10.0) -> list[int]:

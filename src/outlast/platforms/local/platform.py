@@ -60,19 +60,23 @@ class LocalPlatform(Platform, Signals):
     def check(self, spec: RunSpec) -> None:
         wanted, machine = spec.resources, self._machine()
         there = machine.capacity
-        for flag, count, most, what in (
+        times = f" on each of --nodes {wanted.nodes}" if wanted.nodes > 1 else ""
+        for flag, count, have, what in (
             ("--cpus", wanted.cpus, there.cpus, "cpus"),
             ("--gpus", wanted.gpus, there.gpus, "NVIDIA cards"),
             ("--npus", wanted.npus, there.npus, "Ascend cards"),
         ):
+            most = have // wanted.nodes
             if count > most:
                 raise SpecError(
-                    f"{flag} {count} is more than this machine has ({most} {what})",
-                    hint=f"ask for at most {flag} {most}" if most else "run `outlast doctor` to see what was found",
+                    f"{flag} {count}{times} is more than this machine has ({have} {what})",
+                    hint=_less(flag, most, have, wanted.nodes),
                 )
-        if wanted.memory_bytes is not None and wanted.memory_bytes > there.memory_bytes:
-            have = format_size(there.memory_bytes)
-            raise SpecError(f"--memory {format_size(wanted.memory_bytes)} is more than this machine has ({have})")
+        if wanted.memory_bytes is not None and wanted.memory_bytes * wanted.nodes > there.memory_bytes:
+            size = format_size(there.memory_bytes)
+            raise SpecError(
+                f"--memory {format_size(wanted.memory_bytes)}{times} is more than this machine has ({size})"
+            )
         self._notices(spec)
 
     def plan(self, launch: Launch) -> Plan:
@@ -83,7 +87,9 @@ class LocalPlatform(Platform, Signals):
         wanted = launch.spec.resources
         body = {
             "user": launch.spec.user,
-            "need": list(Need(wanted.cpus, wanted.memory_bytes or 0, wanted.gpus, wanted.npus)),
+            "need": [
+                wanted.nodes * count for count in Need(wanted.cpus, wanted.memory_bytes or 0, wanted.gpus, wanted.npus)
+            ],
             "place": self._place_of(launch),
         }
         try:
@@ -210,10 +216,11 @@ class LocalPlatform(Platform, Signals):
             "gpus": _free(machine.gpus, need.gpus, busy, "gpus"),
             "npus": _free(machine.npus, need.npus, busy, "npus"),
         }
-        place = Place(**body["place"], **given)
-        for path in (place.work, place.shared, place.cache):
-            Path(path).mkdir(parents=True, exist_ok=True, mode=0o700)
-        launching.start(folder, given, place, self._command(create=True))
+        places = [_node_place(body["place"], given, node) for node in range(body["place"].get("nodes", 1))]
+        for place in places:
+            for path in (place.work, place.shared, place.cache):
+                Path(path).mkdir(parents=True, exist_ok=True, mode=0o700)
+        launching.start(folder, given, places, self._command(create=True))
         return given
 
     def _sweep(self, folder: JobFolder) -> None:
@@ -273,6 +280,8 @@ class LocalPlatform(Platform, Signals):
             "network": spec.network,
             "notices": self._notices(spec),
             "secret_names": sorted(launch.secrets),
+            "nodes": spec.resources.nodes,
+            "address": "127.0.0.1",
         }
 
     def _hidden(self) -> list[str]:
@@ -318,6 +327,23 @@ class LocalPlatform(Platform, Signals):
         if self._runner is not None:
             return tuple(self._runner)
         return launching.runner_command(self._home / "cache", create=create)
+
+
+def _node_place(body: Mapping[str, Any], given: Mapping[str, Sequence[Any]], node: int) -> Place:
+    """The place of one node: its share of what the job was given, and a folder of its own."""
+    nodes = body.get("nodes", 1)
+    share = {
+        name: list(found[node * len(found) // nodes : (node + 1) * len(found) // nodes])
+        for name, found in given.items()
+    }
+    work = Path(body["work"], "nodes", f"{node:04d}") if node else Path(body["work"])
+    return Place(**{**body, **share, "work": str(work), "node": node})
+
+
+def _less(flag: str, most: int, have: int, nodes: int) -> str:
+    if most:
+        return f"ask for at most {flag} {most}"
+    return f"ask for at most --nodes {have}" if have and nodes > 1 else "run `outlast doctor` to see what was found"
 
 
 def _free(all_of: Sequence[Any], count: int, taken: Iterable[Mapping[str, Any]], key: str) -> list[Any]:

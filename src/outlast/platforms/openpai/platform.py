@@ -90,6 +90,7 @@ class OpenPai(Platform):
     def plan(self, launch: Launch) -> Plan:
         job = self._wanted(launch)
         machine = f"cpus={job.cpus} memory={job.memory_mb}MB gpus={job.gpus}"
+        machine += f" nodes={job.nodes}" if job.nodes > 1 else ""
         command = ("openpai", self._account["endpoint"], job.virtual_cluster, job.name, job.image, machine)
         if self._rest.known_generation != YARN or not _has_secrets(launch.spec):
             return Plan(command)
@@ -110,7 +111,7 @@ class OpenPai(Platform):
         return Wanted(
             pai_name(launch.job_name), image or self._account["image"] or _IMAGE, self._virtual_cluster, needs.cpus,
             _megabytes(needs.memory_bytes) if needs.memory_bytes else self._memory_mb, needs.gpus, commands,
-            self._account["sku"], secrets or {},
+            needs.nodes, self._account["sku"], secrets or {},
         )  # fmt: skip
 
     def _pack(self, launch: Launch) -> tuple[tuple[str, ...], Mapping[str, str]]:
@@ -130,7 +131,8 @@ class OpenPai(Platform):
             shelf.discard(_parcel_key(launch.order.run, launch.order.stint - 1))
             shelf.keep_private(place, self._parcel(launch, shelf, f"boot/{path.name}", body))
             self._parcels[launch.job_name] = (shelf, place)
-            return starter.commands_yarn(digest, shelf.link(place), verify), {}
+            is_shared = launch.spec.resources.nodes > 1
+            return starter.commands_yarn(digest, shelf.link(place), verify, is_shared=is_shared), {}
 
     def _parcel(self, launch: Launch, shelf: Shelf, key: str, body: bytes) -> bytes:
         """What the container has to be given. The boot file is put into each store once."""

@@ -48,9 +48,9 @@ def commands_k8s(sha256: str, verify: bool = True) -> tuple[str, ...]:
     return _commands(f"printf %s '<% $secrets.{SECRET} %>' | \"$PYTHON\" -c {quote(code)} {sha256}")
 
 
-def commands_yarn(sha256: str, parcel_url: str, verify: bool = True) -> tuple[str, ...]:
-    """The parcel is a file in HDFS, removed as soon as it and the boot file are here."""
-    code = _code(verify, _FROM_FILE, *_UNPACK, _REMOVE)
+def commands_yarn(sha256: str, parcel_url: str, verify: bool = True, *, is_shared: bool = False) -> tuple[str, ...]:
+    """The parcel is a file in HDFS, removed as soon as it and the boot file are here; a shared one is left there."""
+    code = _code(verify, _FROM_FILE, *_UNPACK, *(() if is_shared else (_REMOVE,)))
     return _commands(f'"$PYTHON" -c {quote(code)} {sha256} {quote(parcel_url)}')
 
 

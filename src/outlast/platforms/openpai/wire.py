@@ -26,6 +26,7 @@ class Wanted:
     memory_mb: int
     gpus: int
     commands: tuple[str, ...]
+    nodes: int = 1
     sku: str = ""  # HiveD's sku type on Kubernetes, a node label on YARN
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)  # Kubernetes only
 
@@ -53,9 +54,9 @@ def framework(user: str, name: str) -> str:
 def job_v1(wanted: Wanted) -> Document:
     """Job config v1. `retryCount` 0: whether a stint is tried again is decided by its run alone."""
     role = {
-        "name": ROLE, "taskNumber": 1, "cpuNumber": wanted.cpus, "memoryMB": wanted.memory_mb,
+        "name": ROLE, "taskNumber": wanted.nodes, "cpuNumber": wanted.cpus, "memoryMB": wanted.memory_mb,
         "shmMB": wanted.shm_mb, "gpuNumber": wanted.gpus, "command": " && ".join(wanted.commands),
-        "minFailedTaskCount": 1, "minSucceededTaskCount": 1,
+        "minFailedTaskCount": 1, "minSucceededTaskCount": wanted.nodes,
     }  # fmt: skip
     label = {"gpuType": wanted.sku} if wanted.sku else {}
     return {
@@ -67,8 +68,8 @@ def job_v1(wanted: Wanted) -> Document:
 def job_v2(wanted: Wanted) -> Document:
     """Protocol v2, to be sent as `yaml_text`."""
     role = {
-        "instances": 1,
-        "completion": {"minFailedInstances": 1, "minSucceededInstances": 1},
+        "instances": wanted.nodes,
+        "completion": {"minFailedInstances": 1, "minSucceededInstances": wanted.nodes},
         "taskRetryCount": 0,
         "dockerImage": "image",
         "extraContainerOptions": {"shmMB": wanted.shm_mb},

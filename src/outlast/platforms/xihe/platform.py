@@ -107,6 +107,11 @@ class Xihe(Platform):
 
     def check(self, spec: RunSpec) -> None:
         wanted, there = spec.resources, wire.MACHINES.get(self._compute.flavor)
+        if wanted.nodes > 1:
+            raise SpecError(
+                f"--nodes {wanted.nodes}: xihe gives one machine, without network, to each stint",
+                hint="choose another platform with --on, or leave --nodes out",
+            )
         if there is not None:
             asked = (("cpus", wanted.cpus), ("gpus", wanted.gpus), ("npus", wanted.npus))
             for kind, count in asked:

@@ -46,7 +46,7 @@ CHINESE = {
     "accelerators": "加速卡",
     "code": "代码",
     "script": "脚本", "contract": "契约", "limit": "每段时限", "until": "结束条件", "cpus": "处理器核数",
-    "gpus": "GPU 数", "npus": "NPU 数",
+    "gpus": "GPU 数", "npus": "NPU 数", "nodes": "节点数",
     "older ones not shown": "更早的未列出",
     "not shown": "未列出",
     "in the folder of the code": "在代码目录中执行",
