@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from outlast.cli.words import say
 from outlast.errors import UsageError
 
 
@@ -36,7 +37,7 @@ def ask_hidden(what: str, option: str) -> str:
     _require_terminal(what, option)
     while True:
         try:
-            answer = getpass.getpass(f"{what} (not shown): ", sys.stderr).strip()
+            answer = getpass.getpass(f"{what} ({say('not shown')}): ", sys.stderr).strip()
         except EOFError:
             raise KeyboardInterrupt from None
         if answer:
@@ -47,10 +48,10 @@ def ask_or_skip(what: str, default: str = "", *, hidden: bool = False) -> str:
     """Ask for something that need not be given; an empty answer is the default, or nothing."""
     import getpass
 
-    shown = f"{what} [{default}]: " if default else f"{what}, or nothing: "
+    shown = f"{what} [{default}]: " if default else f"{what}, {say('or nothing')}: "
     if hidden:
         try:
-            return getpass.getpass(f"{what}, or nothing (not shown): ", sys.stderr).strip()
+            return getpass.getpass(f"{what}, {say('or nothing')} ({say('not shown')}): ", sys.stderr).strip()
         except EOFError:
             raise KeyboardInterrupt from None
     print(shown, end="", file=sys.stderr, flush=True)

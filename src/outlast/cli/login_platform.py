@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from outlast.cli.asking import ask, ask_hidden, ask_or_skip
 from outlast.cli.command import print_json
 from outlast.cli.waiting import Waiting
+from outlast.cli.words import is_chinese
 from outlast.errors import UsageError
 from outlast.model.quantities import format_duration
+from outlast.platforms.questions_zh import CHINESE
 
 if TYPE_CHECKING:
     from outlast.client import Client
@@ -96,7 +98,9 @@ def _ask_for_the_rest(fields: Sequence[Field], values: dict[str, str]) -> None:
 
 
 def _ask(field: Field) -> str:
-    question = f"{field.question} ({field.help})" if field.help else field.question
+    texts = CHINESE if is_chinese() else {}
+    question, where = (texts.get(text, text) for text in (field.question, field.help))
+    question = f"{question} ({where})" if where else question
     if field.secret and field.required:
         return ask_hidden(question, "--secret-stdin")
     if field.secret or not field.required:

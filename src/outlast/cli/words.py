@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 
-#: What the live view and the closing table say; every entry has a translation below.
+#: What the live view, the closing table and questions say; every entry has a translation below.
 LABELS: tuple[str, ...] = (
     "stint", "training", "epoch", "step", "left", "to go", "of", "waiting", "queued", "preparing", "running",
     "handing over", "machine", "cpu", "memory", "total", "useful", "results", "next", "ledger", "metrics", "last",
-    "best", "reason", "time", "checkpoint", "succeeded", "failed", "stopped", "detail",
+    "best", "reason", "time", "checkpoint", "succeeded", "failed", "stopped", "detail", "or nothing", "not shown",
 )  # fmt: skip
 
 CHINESE: dict[str, str] = {
@@ -115,6 +115,8 @@ CHINESE: dict[str, str] = {
     "failed": "失败",
     "stopped": "已停止",
     "detail": "说明",
+    "or nothing": "可不填",
+    "not shown": "输入不会显示",
 }
 
 

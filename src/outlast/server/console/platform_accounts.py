@@ -78,5 +78,6 @@ class _SignIn:
 
 
 def _asked(each: dict[str, Any]) -> ui.input:
-    label = each["question"] if each["required"] else say("{what} (may be left out)", what=each["question"])
-    return field(label, "" if each["secret"] else each["default"], hint=each["help"], password=each["secret"])
+    question = say(each["question"])
+    label = question if each["required"] else say("{what} (may be left out)", what=question)
+    return field(label, "" if each["secret"] else each["default"], hint=say(each["help"]), password=each["secret"])

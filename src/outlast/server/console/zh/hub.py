@@ -39,7 +39,7 @@ TEXTS: dict[str, str] = {
     "Use in a run": "在训练中使用",
     "Revision": "版本",
     "tag {name}": "标签 {name}",
-    "Clone": "克隆",
+    "Clone with git": "用 git 克隆",
     "Clone command": "克隆命令",
     "Git asks for a name and a password: the name is yours, the password is a token from the settings.": (
         "Git 会询问用户名和密码：用户名是你的名字，密码是在“设置”中创建的令牌。"
@@ -74,7 +74,7 @@ TEXTS: dict[str, str] = {
     "There is no history yet.": "还没有提交。",
     "Files at {revision}": "{revision} 时的文件",
     "Newer": "较新",
-    "Older": "较早",
+    "Older": "更早",
     "Look at the files": "查看文件",
     "before: {revision}": "上一个：{revision}",
     "added": "新增",
@@ -94,11 +94,11 @@ TEXTS: dict[str, str] = {
     "forked from {name}": "派生自 {name}",
     "A repository of yours with the same files and history.": "创建一个属于你的仓库，文件和历史与原仓库相同。",
     "The old name leads here, for git too, until somebody takes it.": "旧名称（含 git 地址）仍指向这里，直到被占用。",
-    "Used": "使用的版本",
+    "Version used": "使用的版本",
     "Runs that used this repository": "使用过此仓库的训练",
     "No run that you may see has used it.": "还没有训练使用过它。",
     "About": "基本信息",
-    "Stored": "占用空间",
+    "Stored": "存储用量",
     "The repository goes with its history. Runs that have staged it go on.": (
         "仓库及其历史将被删除；已经取得其内容的训练不受影响。"
     ),
@@ -118,5 +118,4 @@ TEXTS: dict[str, str] = {
     "owner/name": "所有者/名称",
     "Code from a project of the hub": "使用资产库中的项目代码",
     "Nodes": "节点数",
-    "one machine in each stint; more are not offered yet": "每一段训练使用一台机器，暂不支持多机",
 }

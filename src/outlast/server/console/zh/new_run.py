@@ -58,7 +58,7 @@ TEXTS: dict[str, str] = {
     "Everything is in order.": "检查通过，可以启动。",
     "Script": "脚本",
     "Each stint": "每段时限",
-    "Stints": "段数",
+    "Stints": "训练段",
     "Until": "直到",
     "Packages": "依赖",
     "no limit": "不限",

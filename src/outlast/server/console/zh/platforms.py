@@ -2,7 +2,7 @@
 
 TEXTS: dict[str, str] = {
     "used when a run names none": "默认平台",
-    "Running": "正在运行",
+    "Running": "运行中",
     "Waiting": "排队中",
     "Memory": "内存",
     "Runs that wait for a machine, and what for.": "正在等待机器的训练及其原因。",
@@ -39,7 +39,7 @@ TEXTS: dict[str, str] = {
     "ready": "可用",
     "full": "已满",
     "down": "连不上",
-    "waiting": "暂停使用",
+    "waiting": "等待中",
     "signed-out": "登录失效",
     "Runs of everybody here may go there; the keys stay with the server.": "大家的训练都可以去；密钥只留在服务器上。",
     "Accounts on platforms": "平台账号",

@@ -7,7 +7,7 @@ TEXTS: dict[str, str] = {
     "Curve": "曲线",
     "Useful": "有效",
     "Time left": "剩余时间",
-    "Stints": "段数",
+    "Stints": "训练段",
     "Platform": "平台",
     "User": "用户",
     "Created": "创建于",

@@ -111,7 +111,7 @@ TEXTS: dict[str, str] = {
     "attention": "需要处理",
     "Your channels": "你的通知渠道",
     "Last message": "最近一条消息",
-    "waiting": "等待发送",
+    "waiting": "等待中",
     "sent": "已发送",
     "Try": "测试",
     "Try {name}": "测试 {name}",

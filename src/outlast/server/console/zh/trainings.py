@@ -87,6 +87,7 @@ TEXTS: dict[str, str] = {
     "first value": "最初",
     "Run {number}": "第 {number} 次",
     "Aim": "Aim",
+    "Open Aim": "打开 Aim",
     "What the script wrote to its Aim repository is shown by Aim itself:": "脚本写入的 Aim 仓库用 Aim 自己的页面查看：",
     "Download the Aim repository": "下载 Aim 仓库",
 }
