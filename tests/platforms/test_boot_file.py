@@ -33,7 +33,7 @@ SPEC = RunSpec(
 ORDER = Order("0101-run", 2, "tok", "far", store="obs://away/mirror")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def made(tmp_path_factory):
     return boot_file(tmp_path_factory.mktemp("boot"))
 

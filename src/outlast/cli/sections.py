@@ -12,6 +12,7 @@ from outlast.model.states import EndReason, RunState
 from outlast.model.view import LEDGER_COLUMNS, CheckpointView, RunView, StintView
 
 CHECKPOINTS_SHOWN = 5
+EVENTS_SHOWN = 5
 
 
 def progress_text(view: RunView) -> str:
@@ -79,6 +80,16 @@ def decision_lines(stints: Sequence[StintView], ink: Ink) -> list[str]:
         numbers = str(first.number) if first is last else f"{first.number}-{last.number}"
         rows.append([numbers, first.platform, first.why])
     return table(columns, rows, ink, indent=2) if rows else []
+
+
+def event_lines(stints: Sequence[StintView], ink: Ink) -> list[str]:
+    """The last events that a platform wrote down of the newest stint that could not be heard."""
+    told = next((stint for stint in reversed(stints) if stint.events), None)
+    if told is None:
+        return []
+    lines = [f"  {line}" for event in told.events[-EVENTS_SHOWN:] for line in wrap(event, 2)]
+    more = len(told.events) - EVENTS_SHOWN
+    return [*lines, *([ink("dim", f"  and {more} older")] if more > 0 else [])]
 
 
 def ledger_lines(stints: Sequence[StintView], total: Mapping[str, float], useful: float | None, ink: Ink) -> list[str]:

@@ -11,6 +11,7 @@ from outlast.cli.paint import Ink, ago, wrap
 from outlast.cli.sections import (
     checkpoint_lines,
     decision_lines,
+    event_lines,
     ledger_lines,
     message_lines,
     metric_lines,
@@ -56,6 +57,7 @@ def show(run: RunRef, as_json: AsJson = False) -> None:
     lines = [f"{ink('bold', view.id)}  {view.name}  {ink.state(view.state)}", *message_lines(view), *_facts(view, ink)]
     lines += titled("stints", stint_lines(view.stint_list, ink), ink)
     lines += titled("platforms", decision_lines(view.stint_list, ink), ink)
+    lines += titled("events", event_lines(view.stint_list, ink), ink)
     lines += titled("forecast", _forecast_lines(client, view), ink)
     lines += titled("ledger", ledger_lines(view.stint_list, view.ledger, view.useful_fraction, ink), ink)
     lines += titled("checkpoints", checkpoint_lines(view.checkpoints, ink), ink)

@@ -18,7 +18,8 @@ from typing import Literal
 from outlast.errors import OutlastError, PlatformError, Unavailable
 from outlast.inside.errors import InsideError
 from outlast.keeper.breakers import Breakers
-from outlast.platforms.base import Job, JobState, Launch, Platform
+from outlast.model.hearsay import Hearsay
+from outlast.platforms.base import Job, JobState, Launch, Platform, Tells
 
 log = logging.getLogger("outlast.keeper")
 
@@ -26,6 +27,8 @@ log = logging.getLogger("outlast.keeper")
 POLL_S = 2.0
 #: One question is about all jobs that were asked about within so long: a run may ask for itself alone.
 _WANTED_S = 15.0
+#: How often a platform is asked what it has written down of a job: two questions, of which one changes by the minute.
+HEARSAY_S = 30.0
 #: What was heard of a job that nobody asks about any more is forgotten.
 _KEPT_S = 3600.0
 
@@ -43,6 +46,13 @@ class _Heard:
     at: float  # when it was asked
 
 
+@dataclass(frozen=True)
+class _Said:
+    words: Hearsay | None
+    state: JobState  # of the job when it was asked
+    at: float
+
+
 class Line:
     """One platform and what was last heard of it; here it is asked at once."""
 
@@ -51,7 +61,9 @@ class Line:
         self.platform = platform
         self._breakers = breakers
         self._clock = clock
+        self._lock = threading.Lock()
         self._heard: dict[str, _Heard] = {}
+        self._said: dict[str, _Said] = {}
         self._unheard: Unavailable | None = None
 
     def poll(self, names: Collection[str]) -> dict[str, Job]:
@@ -75,11 +87,37 @@ class Line:
         except Unavailable as error:
             log.warning("%s: %s is not cancelled yet: %s", self.name, job, error)
 
+    def hearsay(self, job: str, state: JobState) -> Hearsay | None:
+        """What the platform says of a job itself, as last asked; None while, or because, it says nothing.
+
+        It is asked again after a while, and at once when the job's state is another one.
+        """
+        if not isinstance(self.platform, Tells):
+            return None
+        with self._lock:
+            said, now = self._said.get(job), self._clock()
+            is_due = said is None or said.state != state or now - said.at >= HEARSAY_S
+            if is_due:
+                kept = {name: each for name, each in self._said.items() if now - each.at < _KEPT_S}
+                self._said = {**kept, job: _Said(said.words if said is not None else None, state, now)}
+        if is_due:
+            self._ask_hearsay(job)
+        return self._said[job].words
+
     def clean_work(self, run: str, keep: Collection[int]) -> None:
         self.platform.clean_work(run, keep=keep)
 
     def close(self) -> None:
         self.platform.close()
+
+    def _ask_hearsay(self, job: str) -> None:
+        assert isinstance(self.platform, Tells)
+        try:
+            words = self.platform.hearsay(job)
+        except Unavailable as error:
+            log.warning("%s: nothing is learned of %s: %s", self.name, job, error)
+            return
+        self._said[job] = replace(self._said[job], words=words)
 
     def _ask(self, names: list[str]) -> None:
         asked_at = self._clock()
@@ -129,7 +167,6 @@ class DistantLine(Line):
     ) -> None:
         super().__init__(name, platform, breakers, clock)
         self._wake = wake
-        self._lock = threading.Lock()
         self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._asked_at: float | None = None
@@ -162,6 +199,18 @@ class DistantLine(Line):
 
     def cancel(self, job: str) -> None:
         self._do(f"cancel {job}", lambda: self.platform.cancel(job))
+
+    def _ask_hearsay(self, job: str) -> None:
+        self._do(f"hearsay {job}", lambda: self._hear_of(job))
+
+    def _hear_of(self, job: str) -> None:
+        assert isinstance(self.platform, Tells)
+        words = self.platform.hearsay(job)  # trouble is logged by whoever finishes this, and asked about again
+        with self._lock:
+            before = self._said.get(job)
+            if before is not None:
+                self._said[job] = replace(before, words=words)
+                self._changed = before.words != words
 
     def clean_work(self, run: str, keep: Collection[int]) -> None:
         kept = list(keep)

@@ -31,10 +31,10 @@ RELIST_S = 10.0
 class _Brought:
     """What of one stint is home already; only spares asking again."""
 
-    def __init__(self, log_segment: int, metrics_segment: int) -> None:
+    def __init__(self, segments: dict[str, int]) -> None:
         self.claim = False
         self.beat = b""
-        self.segments = {"log": log_segment, "metrics": metrics_segment}  # the next one
+        self.segments = segments  # the number of the next one, by prefix
         self.checkpoints: set[str] = set()
         self.listed_at: float | None = None
 
@@ -129,8 +129,8 @@ class Mirror:
         if not self._bring_claim(stint, brought) and end is None:
             return False
         self._bring_beat(stint, brought)
-        for kind in ("log", "metrics"):
-            self._bring_segments(stint, kind, brought)
+        for prefix in brought.segments:
+            self._bring_segments(prefix, brought)
         if end is not None or self._is_list_due(stint, brought):
             self._bring_usage(stint)
             self._bring_checkpoints(stint, brought)
@@ -142,11 +142,14 @@ class Mirror:
 
     def _recall(self, stint: int) -> _Brought:
         """What an earlier keeper brought."""
-        last = []
-        for prefix in (layout.log_prefix(self._run, stint), layout.metrics_prefix(self._run, stint)):
+        spec = json.loads(self._home.get(layout.spec_key(self._run)))
+        nodes = int((spec.get("resources") or {}).get("nodes") or 1)
+        logs = [layout.log_prefix(self._run, stint, node) for node in range(nodes)]
+        following = {}
+        for prefix in (*logs, layout.metrics_prefix(self._run, stint)):
             numbers = [int(entry.key[len(prefix) :]) for entry in self._home.list(prefix)]
-            last.append(max(numbers, default=0) + 1)
-        self._stints[stint] = _Brought(*last)
+            following[prefix] = max(numbers, default=0) + 1
+        self._stints[stint] = _Brought(following)
         return self._stints[stint]
 
     def _bring_claim(self, stint: int, brought: _Brought) -> bool:
@@ -169,15 +172,14 @@ class Mirror:
         if usage is not None:
             self._home.put_quick(layout.usage_key(self._run, stint), usage)
 
-    def _bring_segments(self, stint: int, kind: str, brought: _Brought) -> None:
-        key_of = layout.log_key if kind == "log" else layout.metrics_key
+    def _bring_segments(self, prefix: str, brought: _Brought) -> None:
         while True:
-            key = key_of(self._run, stint, brought.segments[kind])
+            key = layout.segment_key(prefix, brought.segments[prefix])
             data = self._read(key)
             if data is None:
                 return
             self._home.put_if_absent(key, data)
-            brought.segments[kind] += 1
+            brought.segments[prefix] += 1
 
     def _is_list_due(self, stint: int, brought: _Brought) -> bool:
         named = json.loads(brought.beat).get("last_checkpoint") if brought.beat else None

@@ -14,6 +14,7 @@ from outlast.errors import OutlastError, Unavailable
 from outlast.inside import layout
 from outlast.inside.records import End, Order, now_text
 from outlast.inside.stores.base import Store
+from outlast.keeper.listening import Listening
 from outlast.keeper.mirrors import Mirrors
 from outlast.keeper.observe import Ages, RunFolder, run_seen
 from outlast.keeper.platforms import Platforms
@@ -91,6 +92,7 @@ class KeptRun:
         # Jobs of old stints were dealt with by whoever ordered the next one; the last few are asked about.
         self._settled.update(range(1, self.folder.last - 2))
         self._cleaned = set(self._settled)
+        self._listening = Listening()
 
     def forgive_silence(self) -> None:
         """The store was away: what its runner could not tell us, and we could not read, is no sign of a death."""
@@ -302,8 +304,11 @@ class KeptRun:
         last = self.folder.last
         job = jobs.get(job_name(self.folder.run, last), Job(JobState.ABSENT))
         fraction = self._useful_fraction(decision.state.is_final)
+        said = self._listening.look(self.folder, jobs, self._platforms, self._ages)
         notice = self._mirrors.words(self.folder.run) if self._mirrors is not None else ""
-        view = short_view(self.folder, decision, detail=job.detail, notice=notice, useful_fraction=fraction)
+        view = short_view(
+            self.folder, decision, detail=job.detail or said, notice=notice, useful_fraction=fraction
+        )  # fmt: skip
         quiet = len(self._settled) >= last and not decision.actions
         self._clean_work()
         self.is_over = decision.state.is_final

@@ -11,6 +11,7 @@ from outlast.inside import layout
 from outlast.inside.errors import InsideError, NotFound
 from outlast.inside.records import Beat, Control, Manifest
 from outlast.keeper.observe import Ages, RunFolder, run_seen
+from outlast.model.hearsay import Hearsay
 from outlast.model.parameters import run_parameters
 from outlast.model.states import EndReason, RunState, StintState
 from outlast.model.view import CheckpointView, RunView, StintView
@@ -19,6 +20,7 @@ from outlast.settings import Settings
 
 #: How many stints back the newest epoch, rate and metrics are looked for.
 _BACK = 3
+_WAITING = (StintState.QUEUED, StintState.SUBMITTED)
 _VIEW_FIELDS = frozenset(field.name for field in dataclasses.fields(RunView))
 
 
@@ -75,7 +77,7 @@ def short_view(
     last = folder.last
     beat = folder.beat(last) if last else None
     message = decision.message
-    if detail and decision.stint_state in (StintState.QUEUED, StintState.SUBMITTED):
+    if detail and (decision.stint_state in _WAITING or _is_unheard(folder, decision)):
         message = f"{message}: {detail}"
     return dataclasses.replace(
         first_view(folder.spec),
@@ -90,6 +92,11 @@ def short_view(
         used_s=_used_s(folder),
         **_progress(folder, decision.state),
     )
+
+
+def _is_unheard(folder: RunFolder, decision: relay.Decision) -> bool:
+    """Whether a stint has a machine, and its runner has not come up yet."""
+    return decision.stint_state is StintState.PREPARING and folder.last not in folder.claims
 
 
 def full_view(folder: RunFolder, settings: Settings, known: RunView | None = None) -> RunView:
@@ -191,7 +198,7 @@ def _stint(folder: RunFolder, number: int, ledger: Mapping[str, float]) -> Stint
         claimed=number in folder.claims,
         phase=beat.phase if beat else "",
     )
-    committed = folder.checkpoints_of(number)
+    committed, heard = folder.checkpoints_of(number), _hearsay(folder, number)
     return StintView(
         number=number,
         state=StintState.ENDED if end else relay.stint_state(seen),
@@ -210,8 +217,21 @@ def _stint(folder: RunFolder, number: int, ledger: Mapping[str, float]) -> Stint
         limit_s=order.limit_s,
         epoch=end.epoch if end else beat.epoch if beat else None,
         step=end.step if end else beat.step if beat else None,
+        detail=heard.newest if end is None and number not in folder.claims else "",
+        events=tuple(each.line for each in heard.events),
         ledger=dict(ledger),
     )
+
+
+def _hearsay(folder: RunFolder, number: int) -> Hearsay:
+    """What the platform said of a stint that could not be heard; nothing of those that told themselves."""
+    end = folder.ends.get(number)
+    if end is not None and end.by == "runner":
+        return Hearsay()
+    try:
+        return Hearsay.from_bytes(folder.store.get(layout.platform_key(folder.run, number)))
+    except (InsideError, ValueError):
+        return Hearsay()
 
 
 def _checkpoint(folder: RunFolder, name: str) -> CheckpointView | None:

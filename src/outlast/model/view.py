@@ -53,6 +53,7 @@ class StintView:
     step: int | None = None
     why: str = ""  # why it went to that platform; empty: there was no choice
     detail: str = ""  # what the platform says: "waits for 1 cpu"
+    events: tuple[str, ...] = ()  # what it wrote down while nothing was heard of the stint itself, newest last
     ledger: dict[str, float] = field(default_factory=dict)
 
 

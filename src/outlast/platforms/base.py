@@ -16,6 +16,7 @@ from outlast.inside.records import Order
 
 if TYPE_CHECKING:  # pydantic costs a tenth of a second, which listing runs need not pay
     from outlast.inside.stores.access import Access
+    from outlast.model.hearsay import Hearsay
     from outlast.model.spec import RunSpec
     from outlast.platforms.accounts import Account
     from outlast.settings import Settings
@@ -183,6 +184,14 @@ class Platform(abc.ABC):
     def close(self) -> None:
         """Close what `wake_fds` handed out. Jobs go on."""
         return
+
+
+class Tells(abc.ABC):
+    """For platforms that write down themselves what happened to a job and how busy it was."""
+
+    @abc.abstractmethod
+    def hearsay(self, name: str) -> Hearsay:
+        """What is written down of a job by now. Asked only while its stint cannot be heard, and rarely."""
 
 
 class Signals(abc.ABC):

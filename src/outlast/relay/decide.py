@@ -194,7 +194,8 @@ def _bury(seen: RunSeen, stint: StintSeen) -> tuple[tuple[Action, ...], str]:
         why = f"stint {stint.number}'s job is gone; its end may still appear"
         return (Wait(seen.policy.settle_s - gone_s, why),), why
     if stint.preempted:
-        words = f"the platform took the machine of stint {stint.number}"
+        why = f" ({stint.job_words})" if stint.job_words else ""
+        words = f"the platform took the machine of stint {stint.number}{why}"
         return _fence(stint, EndReason.PREEMPTED, words), words
     words = f"the job of stint {stint.number} {_how_it_went(stint)}"
     return _fence(stint, EndReason.LOST, words), words

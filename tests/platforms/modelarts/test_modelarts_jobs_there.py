@@ -204,6 +204,7 @@ def test_what_it_can_never_run_is_said_before_anything_is_spent(cloud):
         ({"network": False}, "--no-network is not possible on cloud"),
         ({"resources": Resources(gpus=2)}, "--gpus 2 is more than modelarts.p3.large.public.free has"),
         ({"resources": Resources(npus=1)}, "--npus 1 is more than"),
+        ({"resources": Resources(nodes=2)}, "--nodes 2: the free flavor"),
     ):
         with pytest.raises(SpecError, match=words):
             platform.check(dataclasses.replace(spec, **change))

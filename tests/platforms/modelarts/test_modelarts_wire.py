@@ -34,6 +34,11 @@ BODIES = {
 }
 
 
+def test_nodes_are_asked_for_in_the_words_of_each_generation():
+    assert wire.job_body(WISH._replace(nodes=2))["spec"]["resource"]["node_count"] == 2
+    assert wirev1.job_body(WISH._replace(nodes=2), 130)["config"]["worker_server_num"] == 2
+
+
 @pytest.mark.parametrize("name", BODIES)
 def test_requests_are_what_they_were(name):
     """A change here changes what the service is sent: write the file anew only on purpose."""

@@ -54,6 +54,8 @@ def test_a_request_that_no_machine_of_xihe_can_meet_is_refused_at_once(bench):
         with pytest.raises(SpecError, match=words):
             bench.platform.check(bench.run(resources=wanted))
     bench.platform.check(bench.run(resources=Resources(npus=1, cpus=8)))
+    with pytest.raises(SpecError, match="--nodes 2: xihe gives one machine"):
+        bench.platform.check(bench.run(resources=Resources(nodes=2)))
     with pytest.raises(SpecError, match="obs://lab"):
         bench.platform.check(bench.run(maps={"obs://lab": "/data"}))
 

@@ -5,7 +5,8 @@ boot/jobs/<run>_<stint>-<random>/      the code folder of one job: starter, boot
 
 `vars.json` holds the keys of the store and the script's secrets. The API could take them as variables of the job, but
 those are shown to everybody who may look at the project; the bucket is the account's own. The starter removes the
-object as soon as it has read it, by a signed link that can do nothing else, and `clear` removes what is left.
+object as soon as it has read it, by a signed link that can do nothing else; what is left, and what several nodes
+share, goes when the job is over.
 """
 
 from __future__ import annotations
@@ -51,8 +52,11 @@ class Depot:
         """Make the bucket, unless it is there."""
         self._client.make_bucket()
 
-    def place(self, job: str, boot: Path, variables: Mapping[str, str]) -> Folder:
-        """Put everything that a job starts from into a folder of its own. The private file comes last."""
+    def place(self, job: str, boot: Path, variables: Mapping[str, str], *, is_shared: bool = False) -> Folder:
+        """Put everything that a job starts from into a folder of its own. The private file comes last.
+
+        Several containers fetch a shared folder, each in its own time: none of them may take anything out of it.
+        """
         client, bucket = self._client, self._address.authority
         shared = self._prefix + boot.name
         if client.head(shared) is None:
@@ -62,7 +66,7 @@ class Depot:
         client.put(folder + _STARTER, Path(__file__).with_name("starter.py").read_bytes())
         private = {
             "variables": dict(variables), "boot": boot.name,
-            "remove": client.presign("DELETE", folder + _PRIVATE, _LINK_S),
+            "remove": "" if is_shared else client.presign("DELETE", folder + _PRIVATE, _LINK_S),
         }  # fmt: skip
         client.put(folder + _PRIVATE, json.dumps(private).encode())
         return Folder(f"/{bucket}/{folder}", f"/{bucket}/{folder}{_STARTER}")

@@ -23,6 +23,7 @@ NO_SUCH_JOB = frozenset(("ModelArts.2775",))
 ENDED_ALREADY = frozenset(("ModelArts.2796", "ModelArts.2878"))
 #: No log yet, none any more, or none that is kept.
 NO_LOG = frozenset(f"ModelArts.{number}" for number in (2776, 2818, 2819, 2820, 2822))
+NO_METRICS = frozenset(("ModelArts.2777",))
 _NO_PATH = frozenset(("", "ModelArts.2836", "APIG.0101", "APIGW.0101"))
 _THROTTLED = frozenset(("ModelArts.2799", "APIG.0308", "APIGW.0308"))
 _BUSY_STATUS = frozenset((408, 429, 500, 502, 503, 504))

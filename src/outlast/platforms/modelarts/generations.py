@@ -6,9 +6,10 @@ import abc
 from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
 
+from outlast.model.hearsay import Happening
 from outlast.platforms.base import Offer
 from outlast.platforms.modelarts import wire, wirev1
-from outlast.platforms.modelarts.faults import ENDED_ALREADY, NO_LOG, NO_SUCH_JOB, Said
+from outlast.platforms.modelarts.faults import ENDED_ALREADY, NO_LOG, NO_METRICS, NO_SUCH_JOB, Said
 from outlast.platforms.modelarts.session import Session
 from outlast.platforms.modelarts.wire import Found, Wish
 
@@ -16,6 +17,8 @@ from outlast.platforms.modelarts.wire import Found, Wish
 _MOST_PAGES = 5
 _LOG_LINES = "500"
 _PAGE_V1 = 100
+#: The latest events of a job tell why it ended; the first ones are the same for all.
+_EVENTS = "50"
 
 
 def _shared(names: Collection[str]) -> str:
@@ -32,6 +35,7 @@ class Generation(abc.ABC):
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._untold: set[str] = set()  # what this account may not ask, or the service does not have
 
     def find(self, names: Collection[str]) -> dict[str, Found]:
         """Those of these jobs that the service lists: one search for all, by what their names have in common."""
@@ -69,6 +73,24 @@ class Generation(abc.ABC):
     def log(self, job: str) -> str:
         """The end of what the job printed; empty before there is anything."""
         return str(self._unless(NO_LOG | NO_SUCH_JOB, lambda: self._log(job)) or "")
+
+    def events(self, job: str) -> list[Happening]:
+        """What happened to a job, newest last, as far as the service tells."""
+        return list(self._aside("events", NO_SUCH_JOB, lambda: self._events(job)) or ())
+
+    def use(self, job: str) -> dict[str, tuple[float | None, ...]]:
+        """How busy a job was, minute by minute, by series; empty before there is anything."""
+        return dict(self._aside("metrics", NO_METRICS | NO_SUCH_JOB, lambda: self._use(job)) or {})
+
+    def _aside(self, what: str, codes: frozenset[str], act: Any) -> Any:
+        """Ask for what is good to know. Refused for good it is not asked for again: that could lock the key."""
+        try:
+            return None if what in self._untold else self._unless(codes, act)
+        except Said as said:
+            if said.is_busy:
+                raise
+            self._untold.add(what)
+            return None
 
     @staticmethod
     def _unless(codes: frozenset[str], act: Any) -> Any:
@@ -110,6 +132,12 @@ class Generation(abc.ABC):
 
     @abc.abstractmethod
     def _log(self, job: str) -> str: ...
+
+    @abc.abstractmethod
+    def _events(self, job: str) -> list[Happening]: ...
+
+    @abc.abstractmethod
+    def _use(self, job: str) -> dict[str, tuple[float | None, ...]]: ...
 
 
 class Second(Generation):
@@ -159,6 +187,14 @@ class Second(Generation):
     def _log(self, job: str) -> str:
         found = self._ask("GET", f"/training-jobs/{job}/tasks/{wire.TASK}/logs/preview") or {}
         return str(found.get("content") or found.get("context") or "")  # its older name
+
+    def _events(self, job: str) -> list[Happening]:
+        query = [("limit", _EVENTS), ("order", "desc")]
+        return wire.read_events(self._session.ask_aside(self.name, f"/training-jobs/{job}/events", query) or {})
+
+    def _use(self, job: str) -> dict[str, tuple[float | None, ...]]:
+        found = self._session.ask_aside(self.name, f"/training-jobs/{job}/metrics/{wire.TASK}") or {}
+        return wire.read_use(found.get("metrics"))
 
     def _ask(self, method: str, path: str, body: Any = None, query: Any = (), *, once: bool = False) -> Any:
         return self._session.ask(method, self.name, path, body, query, once=once)
@@ -214,6 +250,12 @@ class First(Generation):
             return ""
         query = [("log_file", str(names[0])), ("lines", _LOG_LINES)]
         return str((self._ask("GET", self._path(job) + "/aom-log", query=query) or {}).get("content") or "")
+
+    def _events(self, job: str) -> list[Happening]:
+        return []  # this generation tells none
+
+    def _use(self, job: str) -> dict[str, tuple[float | None, ...]]:
+        return wirev1.read_use(self._ask("GET", self._path(job)))
 
     def _ask(self, method: str, path: str, body: Any = None, query: Any = (), *, once: bool = False) -> Any:
         return self._session.ask(method, self.name, path, body, query, once=once)

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, ClassVar
 from outlast.errors import OutlastError, SpecError, Unavailable
 from outlast.inside.move.address import parse
 from outlast.inside.place import ACCESSES
+from outlast.model.hearsay import Happening, Hearsay
 from outlast.model.quantities import format_duration, parse_duration
 from outlast.modelarts.flavors import Flavor, find_flavor
-from outlast.platforms.base import Field, Job, JobState, Launch, Offer, Plan, Platform, Standing
+from outlast.platforms.base import Field, Job, JobState, Launch, Offer, Plan, Platform, Standing, Tells
 from outlast.platforms.boot import boot_environment, boot_file
 from outlast.platforms.modelarts import wire
 from outlast.platforms.modelarts.account import (
@@ -53,7 +54,7 @@ _START_S = 120.0
 _CREATIONS = 3
 
 
-class ModelArts(Platform):
+class ModelArts(Platform, Tells):
     """One account. Keeps nothing on disk: what it must know again it finds by name."""
 
     name = "modelarts"
@@ -71,6 +72,7 @@ class ModelArts(Platform):
         self._depot: Depot | None = None
         self._lacks_bucket = False  # as far as anybody has looked
         self._ids: dict[str, str] = {}  # of jobs that were seen or made here, by name
+        self._endings: dict[str, list[Happening]] = {}  # events of jobs that did not end well, by id
         self.limit_s = parse_duration(account["limit"]) if account["limit"] else self._usual_limit_s()
 
     @classmethod
@@ -127,6 +129,11 @@ class ModelArts(Platform):
             raise SpecError(f"--sandbox on is not possible on {self.name}: its container is the sandbox there is")
         if not spec.network:
             raise SpecError(f"--no-network is not possible on {self.name}: the container reaches its store over it")
+        if spec.resources.nodes > 1 and wire.is_free(self._flavor):
+            raise SpecError(
+                f"--nodes {spec.resources.nodes}: the free flavor {self._flavor} is given once",
+                hint=f"sign in with another flavor: outlast login modelarts --profile {self.name} --set flavor=…",
+            )
         has = find_flavor(self._flavor) or Flavor()
         for flag, wanted, there in (
             ("--cpus", spec.resources.cpus, has.cpus),
@@ -165,12 +172,20 @@ class ModelArts(Platform):
                     shown = self._api().show(self._ids[name])
                     found.update({name: shown} if shown is not None else {})
         self._ids.update((name, each.id) for name, each in found.items())
-        return {each: found[name].job if name in found else Job(JobState.ABSENT) for each, name in asked.items()}
+        return {
+            each: self._explained(found[name]) if name in found else Job(JobState.ABSENT)
+            for each, name in asked.items()
+        }
 
     def logs(self, name: str) -> str:
         with told(self.name):
             job = self._id_of(name)
             return self._api().log(job)[-_LOG_TAIL:] if job else ""
+
+    def hearsay(self, name: str) -> Hearsay:
+        with told(self.name):
+            job = self._id_of(name)
+            return Hearsay(tuple(self._api().events(job)), self._api().use(job)) if job else Hearsay()
 
     def cancel(self, name: str) -> None:
         with told(self.name):
@@ -242,12 +257,14 @@ class ModelArts(Platform):
         # The first generation has no variables: the open ones travel with the private ones.
         variables = told_to_boot.open if self._api().name == Second.name else {}
         private = told_to_boot.secret if variables else {**told_to_boot.open, **told_to_boot.secret}
-        folder = self._storage().place(launch.job_name, boot_file(self._home / "cache"), private)
+        nodes = launch.spec.resources.nodes
+        folder = self._storage().place(launch.job_name, boot_file(self._home / "cache"), private, is_shared=nodes > 1)
         words = f"stint {launch.order.stint} of run {launch.order.run} by {launch.spec.user} (outlast)"
         limit_s = launch.order.limit_s
         return wire.Wish(
             name, words[:256], folder.path, folder.boot, self._account["engine"] or ENGINE, self._flavor,
             self._account["pool"], variables, None if limit_s is None else limit_s + launch.order.grace_s + _START_S,
+            nodes,
         )  # fmt: skip
 
     def _with_keys(self, launch: Launch) -> Launch:
@@ -258,6 +275,17 @@ class ModelArts(Platform):
             return launch
         kept[root] = (own or store_access(self._account, self._home))._asdict()
         return dataclasses.replace(launch, secrets={**launch.secrets, ACCESSES: json.dumps(kept)})
+
+    def _explained(self, found: wire.Found) -> Job:
+        """A job as it is; one that did not end well with its last events, which are asked for once."""
+        if not found.is_over or found.job.exit_code == 0:
+            return found.job
+        if found.id not in self._endings:
+            try:
+                self._endings[found.id] = self._api().events(found.id)
+            except (Said, Unheard):  # the state alone will do, until the next look
+                return found.job
+        return wire.explained(found.job, self._endings[found.id])
 
     def _look_up(self, name: str) -> wire.Found | None:
         found = self._api().find([name]).get(name)

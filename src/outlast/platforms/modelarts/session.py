@@ -92,6 +92,15 @@ class Session:
         path = f"/{generation}/{self.project}{path}"
         return self._ask(self._http, method, path, body, tuple(query), once)
 
+    def ask_aside(self, generation: str, path: str, query: Query = ()) -> Any:
+        """The answer to something that an account may live without: a refusal does not stand for the whole of it."""
+        before = self._refusal, self._silent_until
+        try:
+            return self.ask("GET", generation, path, query=query)
+        except Said:
+            self._refusal, self._silent_until = before
+            raise
+
     def close(self) -> None:
         self._http.close()
         self._iam.close()
@@ -196,7 +205,7 @@ def _own_headers() -> list[tuple[str, str]]:
     """With a name for each request: two equal ones within a second would have one signature."""
     return [
         ("Content-Type", "application/json"), ("User-Agent", f"outlast/{__version__}"),
-        ("X-Client-Request-Id", uuid.uuid4().hex),
+        ("X-Client-Request-Id", uuid.uuid4().hex), ("X-Language", "en-us"),  # of events and refusals
     ]  # fmt: skip
 
 

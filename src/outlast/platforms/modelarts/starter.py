@@ -24,7 +24,8 @@ def main() -> None:
         sys.exit(f"outlast: the variables of this stint are gone ({error.strerror}); a job is started once")
     with contextlib.suppress(OSError):  # a code folder may be read-only; it goes with the container
         private.unlink()
-    _remove_object(given["remove"])
+    if given["remove"]:
+        _remove_object(given["remove"])
     command = [sys.executable, str(here / given["boot"]), *sys.argv[1:]]
     os.execve(sys.executable, command, dict(os.environ, **given["variables"]))
 

@@ -5,9 +5,11 @@ Names, phases and pages as both generations share them stand here too; the first
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from outlast.model.hearsay import Happening
 from outlast.model.quantities import format_duration
 from outlast.platforms.base import Job, JobState, Offer
 
@@ -18,6 +20,8 @@ TASK = "worker-0"
 PAGE = 50
 FREE_LIMIT_S = 3600.0
 _MOST_HOURS = 72
+#: So many of the last warnings of a job say why it ended, in so many characters.
+_REASONS, _LONGEST_REASON = 2, 400
 #: Killed this near to the hour, a job on a free flavor was killed by the hour.
 _AT_LIMIT_S = 120.0
 
@@ -42,6 +46,7 @@ class Wish(NamedTuple):
     pool: str = ""
     variables: Mapping[str, str] = {}
     limit_s: float | None = None
+    nodes: int = 1
 
 
 class Found(NamedTuple):
@@ -83,7 +88,7 @@ def job_body(wish: Wish) -> dict[str, Any]:
         algorithm["engine"] = {"image_url": wish.engine}
     else:
         algorithm |= {"boot_file": wish.boot, "engine": {"engine_id": wish.engine}}
-    resource: dict[str, Any] = {"flavor_id": wish.flavor, "node_count": 1}
+    resource: dict[str, Any] = {"flavor_id": wish.flavor, "node_count": wish.nodes}
     spec: dict[str, Any] = {"resource": resource | ({"pool_id": wish.pool} if wish.pool else {})}
     if wish.limit_s is not None and not is_free(wish.flavor):
         spec["auto_stop"] = {"time_unit": "HOURS", "duration": whole_hours(wish.limit_s)}
@@ -159,12 +164,56 @@ def unknown_phase(phase: object, *, is_started: bool) -> Job:
 
 
 def _exit(status: Mapping[str, Any]) -> tuple[int | None, str]:
-    """(exit code, words) of the task that ran the stint, or of the first that failed."""
+    """(exit code, words) of the task that ran the stint, which is node 0, or of the first that failed."""
     tasks = [each for each in status.get("task_statuses") or () if isinstance(each, dict)]
     first = next((each for each in tasks if each.get("task") == TASK), tasks[0] if tasks else {})
     code = first.get("exit_code")
     words = " ".join(str(first.get("message") or "").split())[:200]
     return (int(code) if isinstance(code, int | str) and str(code).lstrip("-").isdecimal() else None), words
+
+
+#: Series of the service → columns of ours.
+_SERIES = {
+    "cpuUsage": "cpu_percent", "memUsage": "memory_percent", "gpuUtil": "gpu_percent",
+    "gpuMemUsage": "gpu_memory_percent", "npuUtil": "npu_percent", "npuMemUsage": "npu_memory_percent",
+}  # fmt: skip
+
+
+def read_events(body: Mapping[str, Any]) -> list[Happening]:
+    """A page of events, which begins with the newest; ours begin with the oldest."""
+    rows = [each for each in body.get("events") or () if isinstance(each, dict)]
+    found = [
+        Happening(
+            str(each.get("time") or ""), " ".join(str(each.get("message") or "").split())[:400],
+            str(each.get("level")) in ("Warning", "Error"),
+        )
+        for each in rows
+    ]  # fmt: skip
+    return [each for each in reversed(found) if each.words]
+
+
+def read_use(rows: Any) -> dict[str, tuple[float | None, ...]]:
+    """How busy a job was in each minute. A series that never had a sample is left out: -1 means none."""
+    found = {}
+    for each in rows if isinstance(rows, list) else ():
+        name = _SERIES.get(str(each.get("metric"))) if isinstance(each, dict) else None
+        values = tuple(_sample(value) for value in each.get("value") or ()) if name else ()
+        if name and any(value is not None for value in values):
+            found[name] = values
+    return found
+
+
+def _sample(value: object) -> float | None:
+    percent = number(value) if isinstance(value, int | float | str) else -1.0
+    return percent if percent >= 0 else None
+
+
+def explained(job: Job, events: list[Happening]) -> Job:
+    """A job that did not end well, with what its last warnings and errors say of that."""
+    said = list(dict.fromkeys(each.words for each in events if each.is_trouble))[-_REASONS:]
+    reason = "; ".join(said)[:_LONGEST_REASON]
+    detail = reason if job.detail in reason else f"{job.detail}; {reason}"
+    return dataclasses.replace(job, detail=detail) if reason else job
 
 
 def read_flavor(body: Mapping[str, Any]) -> Offer:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from outlast.platforms.base import Job, JobState, Offer
 from outlast.platforms.modelarts.wire import Found, Wish, number, offer, stopped_words, unknown_phase
+from outlast.platforms.modelarts.wire import read_use as read_series
 
 _QUEUED = {
     1: "is being created", 2: "its image is being made", 4: "is being submitted", 7: "waits in the queue",
@@ -25,7 +27,7 @@ _BROKEN = {
 def job_body(wish: Wish, engine_id: int | str) -> dict[str, Any]:
     """The request that creates a job with its first version. There are no variables: they travel in a file."""
     config: dict[str, Any] = {
-        "worker_server_num": 1, "app_url": wish.folder, "boot_file_url": wish.boot, "parameter": [],
+        "worker_server_num": wish.nodes, "app_url": wish.folder, "boot_file_url": wish.boot, "parameter": [],
         "engine_id": engine_id, "create_version": True, "enable_check": False,
     }  # fmt: skip
     config |= {"pool_id": wish.pool} if wish.pool else {"flavor": {"code": wish.flavor}}
@@ -66,6 +68,18 @@ def read_status(status: int, ran_s: float, flavor: str = "") -> Job:
     if status in _BROKEN:
         return Job(JobState.ENDED, _BROKEN[status], preempted=True)
     return unknown_phase(status, is_started=ran_s > 0)
+
+
+def read_use(body: Mapping[str, Any]) -> dict[str, tuple[float | None, ...]]:
+    """How busy a version was: series by name, of texts, and all of it in a text where versions are listed."""
+    given = body.get("system_metric_list")
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            given = None
+    rows = given.items() if isinstance(given, dict) else ()
+    return read_series([{"metric": name, "value": values} for name, values in rows if isinstance(values, list)])
 
 
 def read_spec(body: Mapping[str, Any]) -> Offer:
