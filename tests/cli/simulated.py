@@ -193,7 +193,7 @@ class Runs:
         self._check(ref)
         self.calls.append(f"remove {ref} {force}")
 
-    def logs(self, ref, stint=None, follow=False):
+    def logs(self, ref, stint=None, follow=False, node=0):
         self._check(ref)
         for epoch in range(1, self.simulation.epochs_done(self.at_s()) + 1):
             yield line_of(epoch)

@@ -235,6 +235,7 @@ def test_dry_run_prints_the_plan_and_starts_nothing(outlast, client, monkeypatch
     from types import SimpleNamespace
 
     from outlast.model.spec import CodePack, Input, RunSpec
+    from outlast.operations.prospect import Prospect
 
     spec = RunSpec(
         id=simulated.RUN, name="digits", user="ann", created_at="now", script="train.py", args=("--fast",),
@@ -245,14 +246,16 @@ def test_dry_run_prints_the_plan_and_starts_nothing(outlast, client, monkeypatch
     )  # fmt: skip
     platform = SimpleNamespace(command=("bwrap", "--", "python3", "train.py"), notices=())
     plan = SimpleNamespace(
-        spec=spec, pack=None, platform=platform, notices=("bubblewrap is not installed",), destinations=()
-    )
+        spec=spec, pack=None, platform=platform, notices=("bubblewrap is not installed",), destinations=(),
+        prospect=Prospect("3 stints, 2 h, done today 14:20, 2 % lost", "as outlast probe measured"),
+    )  # fmt: skip
     monkeypatch.setattr(client.runs, "plan", lambda request: plan, raising=False)
     code, out, _ = outlast("run", "train.py", "--dry-run")
     assert code == 0 and client.runs.calls == []
     for words in (
         "nothing was started", "train.py --lr=0.1 --fast", "3 files, 2.0 KB", "as many as it takes, 1 h each",
         "mnist: file:///d at mnist", "bwrap -- python3 train.py", "notice: bubblewrap is not installed", "TOKEN",
+        "forecast   3 stints, 2 h, done today 14:20, 2 % lost (as outlast probe measured)",
     ):  # fmt: skip
         assert words in out
     assert "very-private" not in out

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from resolve_bench import ask, folder, refused, settings  # noqa: F401 - fixtures
 
 from outlast.inside.stores import open_store
 from outlast.keeper.home import Home
@@ -15,8 +16,8 @@ from outlast.testing.runs import fake_settings, write_run
 class Bench:
     """A home whose keeper turns when the test says so. The lock is held, so no command starts another."""
 
-    def __init__(self, folder) -> None:
-        self.settings = fake_settings(folder / "home")
+    def __init__(self, root) -> None:
+        self.settings = fake_settings(root / "home")
         self.store = open_store(self.settings.store)
         self.home = Home(self.settings.home)
         self.platform = FakePlatform()

@@ -30,6 +30,7 @@ def plan_json(plan: RunPlan) -> dict[str, Any]:
         "command": list(plan.platform.command),
         "platforms": [dataclasses.asdict(each) for each in plan.destinations],
         "notices": list(plan.notices),
+        "forecast": None if plan.prospect is None else dataclasses.asdict(plan.prospect),
     }
 
 
@@ -39,6 +40,8 @@ def plan_lines(plan: RunPlan) -> list[str]:
     facts = _spec_facts(plan.spec) | {"command": shlex.join(plan.platform.command)}
     if len(plan.destinations) > 1 or any(each.kind != "local" for each in plan.destinations):
         facts["platform"] = "\n".join(each.words for each in plan.destinations)
+    if plan.prospect is not None:
+        facts["forecast"] = "\n".join(plan.prospect.lines)
     lines = [ink("bold", f"{plan.spec.name}: the plan; nothing was started")]
     for name, value in facts.items():
         first, *more = wrap(value, 13) or [""]
@@ -53,6 +56,7 @@ def _spec_facts(spec: RunSpec) -> dict[str, str]:
     need = spec.resources
     machine = [f"{need.cpus} cpu", format_size(need.memory_bytes) if need.memory_bytes else "memory without limit"]
     machine += [f"{count} {kind}" for kind, count in (("gpu", need.gpus), ("npu", need.npus)) if count]
+    machine += [f"on each of {need.nodes} nodes"] if need.nodes > 1 else []
 
     def at(path: str) -> str:
         # The first generation of ModelArts passes addresses: nothing is put anywhere.

@@ -5,7 +5,7 @@ Aim is never needed to keep or to fetch a repository, only to look at it.
 
 from __future__ import annotations
 
-import importlib.util
+import os
 import shutil
 import socket
 import subprocess
@@ -84,12 +84,11 @@ def _is_ours(target: Path) -> bool:
 
 
 def aim_command() -> list[str]:
-    """How Aim is started here: on the path, or importable. `UsageError` says how to get it."""
-    found = shutil.which("aim")
+    """How Aim is started here: beside our Python, or on the path. `UsageError` says how to get it."""
+    beside = Path(sys.executable).with_name("aim")  # an environment need not be on the path
+    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("aim")
     if found is not None:
         return [found]
-    if importlib.util.find_spec("aim") is not None:
-        return [sys.executable, "-m", "aim"]
     raise UsageError(
         "Aim is not installed here", hint=f"get it with: {INSTALL}, or keep the repository: outlast aim RUN --to FOLDER"
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 import itertools
 import statistics
+from typing import NamedTuple
 
 from outlast.inside.until import Until
-from outlast.model.states import EndReason
+from outlast.model.states import EndReason, RunState
 from outlast.model.view import RunView, StintView
 from outlast.operations.forecast import Forecast, Measured, forecast
 
@@ -17,16 +18,34 @@ _LATEST = 10
 
 def run_outlook(view: RunView, now: datetime.datetime | None = None) -> Forecast | None:
     """Stints and time left of an open run; None while nothing tells how fast it is or how far it has to go."""
+    shown = measure_run(view)
+    if view.state.is_final or shown is None or shown.total is None:
+        return None
+    done = _saved(view, shown.measured.unit)
+    found = forecast(shown.measured, limit_s=shown.limit_s, total=shown.total, done=done, now=now)
+    return found if found.stints is not None or not found.possible else None
+
+
+class Shown(NamedTuple):
+    """What a run has shown so far."""
+
+    measured: Measured
+    total: float | None  # units that the whole training has; None: nothing says so
+    limit_s: float | None  # of its newest stint
+
+
+def measure_run(view: RunView) -> Shown | None:
+    """How fast a run is or was, by its latest stints; None before the first one that ran."""
     unit = "epoch" if view.epoch is not None else "step"
     total = view.epochs if unit == "epoch" else view.steps
     if total is None and view.spec.get("until"):
         total = Until.parse(view.spec["until"]).bound(unit)
     ran = [stint for stint in view.stint_list if stint.ledger and stint.reason is not EndReason.REFUSED]
-    if view.state.is_final or total is None or not ran:
+    if not ran:
         return None
-    measured = _measure(view, unit, ran[-_LATEST:])
-    found = forecast(measured, limit_s=ran[-1].limit_s, total=total, done=_saved(view, unit), now=now)
-    return found if found.stints is not None or not found.possible else None
+    if total is None and view.state is RunState.SUCCEEDED:
+        total = _reached(view, unit)
+    return Shown(_measure(view, unit, ran[-_LATEST:]), total, ran[-1].limit_s)
 
 
 def _measure(view: RunView, unit: str, stints: list[StintView]) -> Measured:
@@ -55,8 +74,14 @@ def _unit_s(view: RunView, unit: str) -> float | None:
     if view.rate and view.rate_of.rstrip("s") == unit:
         return 1.0 / view.rate
     done = _saved(view, unit)
+    if view.state is RunState.SUCCEEDED:  # what was trained after the last save counts too
+        done = max(done, _reached(view, unit) or 0.0)
     useful_s = view.ledger.get("useful", 0.0)
     return useful_s / done if done and useful_s else None
+
+
+def _reached(view: RunView, unit: str) -> float | None:
+    return view.epoch if unit == "epoch" else view.step
 
 
 def _saved(view: RunView, unit: str) -> float:

@@ -36,6 +36,7 @@ from outlast.platforms.base import Launch, Plan, Platform
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
+    from outlast.operations.prospect import Prospect
     from outlast.operations.remote import Reached
     from outlast.operations.resolve import Resolved
     from outlast.store.pack import PackPlan
@@ -52,6 +53,7 @@ class RunPlan:
     platform: Plan
     notices: tuple[str, ...]
     destinations: tuple[Destination, ...] = ()  # each platform of the list, in the order to try them
+    prospect: Prospect | None = None  # how long it will take, as far as anything tells
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ class Checked:
 
 @served("submitting")
 def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
-    """Check a request completely and say what it would start. Starts and keeps nothing."""
+    """Check a request completely and say what it would start and take. Starts and keeps nothing."""
+    from outlast.operations.prospect import foresee  # opens the index, which submitting must not wait for
+
     home = Home(settings.home)
     with checking(request, settings, home, None) as checked:
         spec = checked.spec(new_run_id())
@@ -94,7 +98,8 @@ def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
         plan = checked.platform.plan(Launch(spec, _preview_order(spec, checked.destinations[0])))
     notices = [*checked.resolved.notices, *checked.reached.notices, *checked.pack.notices, *plan.notices]
     notices += device_notices(spec, checked.pack, settings)
-    return RunPlan(spec, checked.pack, plan, tuple(dict.fromkeys(notices)), checked.destinations)
+    prospect = foresee(spec, checked.destinations, settings)
+    return RunPlan(spec, checked.pack, plan, tuple(dict.fromkeys(notices)), checked.destinations, prospect)
 
 
 @served("submitting")

@@ -22,6 +22,7 @@ from outlast.operations.compare import Place, Point, Training
 from outlast.operations.fetch import fetch_run
 from outlast.operations.forecast import Forecast, Measured, forecast
 from outlast.operations.locate import locate
+from outlast.operations.probes import Probes
 from outlast.operations.rehearse import Cut, Rehearsal, rehearse
 from outlast.operations.runs import list_runs, remove_run, show_run, stop_run, wait_run, watch_run
 from outlast.operations.submit import submit_run
@@ -55,6 +56,7 @@ def probe_run(settings: Settings, request: RunRequest, *, time_s: float, tell: T
         measured, total, done = _measure(trial, view)
         if done is not None and view.state is RunState.SUCCEEDED:
             total = done
+        Probes(Home(settings.home)).keep(spec, measured, total)
         return forecast(measured, limit_s=limit_s, total=total)
 
 

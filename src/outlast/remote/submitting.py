@@ -19,6 +19,7 @@ from outlast.operations.explained import Explanation
 from outlast.operations.inputs import FoundInput, find_inputs
 from outlast.operations.outputs import FoundOutputs, find_outputs
 from outlast.operations.problems import Problems
+from outlast.operations.prospect import Prospect
 from outlast.operations.repositories import Elsewhere
 from outlast.operations.said import Sayings
 from outlast.operations.submit import RunPlan
@@ -71,7 +72,8 @@ def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
     plan = server.ask("POST", "/runs/plan", sent.body)
     spec = sent.as_here(decode(RunSpec, plan["spec"]))
     destinations = tuple(decode(Destination, each) for each in plan.get("platforms", ()))
-    return RunPlan(spec, sent.pack, Plan(tuple(plan["command"])), tuple(plan["notices"]), destinations)
+    prospect = decode(Prospect, plan["forecast"]) if plan.get("forecast") else None
+    return RunPlan(spec, sent.pack, Plan(tuple(plan["command"])), tuple(plan["notices"]), destinations, prospect)
 
 
 def explain(request: RunRequest, settings: Settings) -> Explanation:
