@@ -22,7 +22,7 @@ _QUERY = {
 _ALL = [(method, op) for method, ops in OPERATIONS.items() for op in sorted(ops)]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def own(pai):
     for name in ("f", "g"):
         pai.put("ann", f"/ann/own/{name}", SECRET)

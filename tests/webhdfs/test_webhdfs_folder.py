@@ -9,7 +9,7 @@ import pytest
 
 from outlast.webhdfs.filesystem import FILE, FOLDER, LINK, NewFile
 from outlast.webhdfs.folder import FolderFileSystem
-from outlast.webhdfs.ground import UNFINISHED
+from outlast.webhdfs.ground import UNFINISHED, Ground
 from outlast.webhdfs.notes import Notes
 from outlast.webhdfs.refusals import Refusal
 
@@ -136,7 +136,10 @@ def test_no_byte_is_taken_for_a_file_that_cannot_be(files):
     assert refused(files.append, "/none", never()) == "FileNotFoundException"
 
 
-def test_of_eight_writers_one_makes_the_file(files):
+@pytest.mark.parametrize("servers", [1, 2])
+def test_of_eight_writers_one_makes_the_file(files, root, servers):
+    files.make_folders("/new", 0o755)
+    all_files = [files, *(FolderFileSystem(root) for _ in range(servers - 1))]  # as if in processes of their own
     barrier = threading.Barrier(8)
 
     def write(number):
@@ -145,7 +148,7 @@ def test_of_eight_writers_one_makes_the_file(files):
             yield b"%d" % number * 1000
 
         try:
-            files.create("/new/f", pieces(), NewFile())
+            all_files[number % servers].create("/new/f", pieces(), NewFile())
         except Refusal as refusal:
             assert refusal.name == "FileAlreadyExistsException"
             return False
@@ -153,8 +156,25 @@ def test_of_eight_writers_one_makes_the_file(files):
 
     with ThreadPoolExecutor(8) as pool:
         won = list(pool.map(write, range(8)))
+    for each in all_files[1:]:
+        each.close()
     assert won.count(True) == 1
     assert read(files, "/new/f") == b"%d" % won.index(True) * 1000
+
+
+def test_a_name_that_somebody_else_took_in_the_last_moment_stays_theirs(root):
+    ground = Ground(root)
+    (root / "f").write_bytes(b"theirs")
+    with ground.part() as (part, file):
+        file.write(b"ours")
+        with pytest.raises(FileExistsError):
+            ground.settle(part, "/f", replace=False)
+    assert (root / "f").read_bytes() == b"theirs"
+    with ground.part() as (part, file):
+        file.write(b"ours")
+        ground.settle(part, "/f", replace=True)
+    assert (root / "f").read_bytes() == b"ours"
+    ground.sweep()
 
 
 def test_one_writer_adds_at_a_time(files):

@@ -82,7 +82,10 @@ class FolderFileSystem(FileSystem):
                 above = posixpath.dirname(place)
                 self._catalog.make_folder(above, 0o755, self._user)
                 group = self._catalog.note_of(above, above).group
-                self._catalog.ground.settle(part, place)
+                try:
+                    self._catalog.ground.settle(part, place, replace=how.overwrite)
+                except FileExistsError:
+                    raise Refusal("FileAlreadyExistsException", f"{place} already exists") from None
                 note = Note(os.fstat(file.fileno()).st_ino, 0, self._user, group, how.permission & 0o777)
                 self._catalog.notes.begin(
                     place, note._replace(replication=how.replication, block_bytes=how.block_bytes)

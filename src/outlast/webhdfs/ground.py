@@ -22,6 +22,7 @@ UNFINISHED = PART + "webhdfs"
 #: At the top only; HDFS keeps the second name for itself.
 RESERVED = frozenset((UNFINISHED, ".reserved"))
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
 
@@ -124,10 +125,19 @@ class Ground:
             finally:
                 path.unlink(missing_ok=True)
 
-    def settle(self, part: Path, path: str) -> None:
-        """Give a part its name, replacing a file that has it."""
+    def settle(self, part: Path, path: str, replace: bool) -> None:
+        """Give a part its name. A file that has it is replaced, or else `FileExistsError`: another process that
+        serves the same folder may have been quicker."""
         with self.parent(path) as (fd, name):
-            os.rename(part, name, dst_dir_fd=fd)
+            if replace:
+                os.rename(part, name, dst_dir_fd=fd)
+                return
+            try:
+                os.link(part, name, dst_dir_fd=fd)
+            except OSError as error:
+                if error.errno not in _NO_HARD_LINKS:
+                    raise
+                os.rename(part, name, dst_dir_fd=fd)
 
     def sweep(self) -> None:
         """Remove what servers that were killed left unfinished."""

@@ -1,4 +1,7 @@
-"""`/webhdfs/v1`: one HDFS for everybody who has an account here, in the folder `hdfs` of the server's home."""
+"""`/webhdfs/v1`: one HDFS for everybody who has an account here, in the folder `hdfs` of the server's home.
+
+The server's stores are folders in it, below `/stores`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from fastapi import APIRouter, FastAPI
 
 from outlast.keeper.home import Home
 from outlast.server.gateways.webhdfs.permissions import KEEPER, STICKY
+from outlast.server.holding import Holding
 from outlast.server.state import ServerState
 from outlast.webhdfs.folder import FolderFileSystem
 from outlast.webhdfs.notes import Notes
@@ -21,9 +25,16 @@ LARGE_BODIES = {"/webhdfs/": 1 << 44, "/as/": 1 << 44}
 def mount(app: FastAPI, state: ServerState) -> None:
     """Serve the folder. `app.state.hdfs` is the whole of it, without any user's rules."""
     from outlast.server.gateways.webhdfs.door import Door
+    from outlast.server.gateways.webhdfs.stores.opening import Stores
 
     app.state.hdfs = files = open_files(Home(state.settings.home))
-    door = Door(state, files)
+
+    def stores_of_runs() -> set[str]:
+        holding: Holding = app.state.holding
+        return {state.settings.store, *holding.runs.stores()}
+
+    stores = Stores(state.settings, stores_of_runs, state.accounts.audit)
+    door = Door(state, files, stores)
     app.mount("/webhdfs", door)
     app.mount("/as", door)
 
@@ -32,6 +43,7 @@ def mount(app: FastAPI, state: ServerState) -> None:
         try:
             yield
         finally:
+            stores.close()
             files.close()
 
     app.include_router(APIRouter(lifespan=lifespan))

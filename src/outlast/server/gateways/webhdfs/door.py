@@ -23,6 +23,9 @@ from outlast.server.gateways.webhdfs import bodies
 from outlast.server.gateways.webhdfs.bodies import Arriving, TooSlow
 from outlast.server.gateways.webhdfs.callers import Caller, delegated, find_caller
 from outlast.server.gateways.webhdfs.guarded import GuardedFileSystem
+from outlast.server.gateways.webhdfs.stores.naming import STORES, is_in_stores
+from outlast.server.gateways.webhdfs.stores.opening import Stores, may_use, store_errors
+from outlast.server.gateways.webhdfs.stores.shelves import shelf
 from outlast.server.state import ServerState
 from outlast.webhdfs import exchange, protocol
 from outlast.webhdfs.exchange import Answer, Stream
@@ -30,7 +33,7 @@ from outlast.webhdfs.folder import FolderFileSystem
 from outlast.webhdfs.protocol import PREFIX, Call
 from outlast.webhdfs.refusals import Refusal, Torn
 
-#: Uploads at the same time, of everybody and of one user; more of them wait.
+#: Uploads and calls of stores at the same time, of everybody and of one user; more of them wait.
 MOST_UPLOADS, MOST_OF_ONE = 64, 16
 #: A token that GETDELEGATIONTOKEN gives lasts so long.
 DELEGATION_S = 86400.0
@@ -42,11 +45,12 @@ log = logging.getLogger(__name__)
 
 
 class Door:
-    """One folder and everybody who may come in."""
+    """One folder, the server's stores beside it, and everybody who may come in."""
 
-    def __init__(self, state: ServerState, files: FolderFileSystem) -> None:
+    def __init__(self, state: ServerState, files: FolderFileSystem, stores: Stores) -> None:
         self._state = state
         self._files = files
+        self._stores = stores
         self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(MOST_OF_ONE))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,11 +93,10 @@ class Door:
             caller.require_change()
         if call.operation == "GETDELEGATIONTOKEN" and caller.actor.id:
             return await run_in_threadpool(self._delegate, caller)
-        files = GuardedFileSystem(self._files, caller.who, self._is_account)
         origin = protocol.origin_of(request.url.scheme, request.headers.get("host", ""), "http://127.0.0.1") + prefix
         body = Arriving(request.receive, asyncio.get_running_loop())
-        work = functools.partial(exchange.answer, call, files, body, origin)
-        if not (call.is_data and call.operation in ("CREATE", "APPEND")):
+        work = functools.partial(self._work, call, caller, body, origin)
+        if not (call.is_data and call.operation in ("CREATE", "APPEND")) and not is_in_stores(call.path):
             answer = await run_in_threadpool(work)
         else:
             async with self._turns[caller.actor.name]:
@@ -102,6 +105,17 @@ class Door:
         if token and answer.status == 307:  # some clients do not repeat it
             answer = answer._replace(location=f"{answer.location}&{urlencode({'delegation': token})}")
         return answer
+
+    def _work(self, call: Call, caller: Caller, body: Arriving, origin: str) -> Answer:
+        """One call in a worker thread. `/stores` means the server's stores, unless the tree has a folder of that name:
+        what was there before there were any stays reachable until it is renamed."""
+        are_mounted = self._files.glance(STORES) is None
+        if are_mounted and is_in_stores(call.path):
+            with store_errors(call.path):
+                return exchange.answer(call, self._stores.view(call.path, caller.actor), body, origin)
+        beside = shelf(STORES[1:]) if are_mounted and may_use(caller.actor) else None
+        files = GuardedFileSystem(self._files, caller.who, self._is_account, beside)
+        return exchange.answer(call, files, body, origin)
 
     @functools.cached_property
     def _limiter(self) -> anyio.CapacityLimiter:

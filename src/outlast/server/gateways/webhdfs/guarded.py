@@ -29,12 +29,15 @@ from outlast.webhdfs.refusals import Refusal, absent
 
 
 class GuardedFileSystem(FileSystem):
-    """One user's view of a folder that many share."""
+    """One user's view of a folder that many share. `beside` is a folder of the root that others serve."""
 
-    def __init__(self, files: FolderFileSystem, who: Who, is_account: Callable[[str], bool]) -> None:
+    def __init__(
+        self, files: FolderFileSystem, who: Who, is_account: Callable[[str], bool], beside: Status | None = None
+    ) -> None:
         self._files = files.as_user(who.name)
         self._who = who
         self._is_account = is_account
+        self._beside = beside
         self.lock = files.lock
 
     # ---- looking
@@ -53,9 +56,11 @@ class GuardedFileSystem(FileSystem):
                 return self._files.list(path)
             self._need(path, here, READ | EXECUTE)
             found = self._files.list(path)
-        if not here.permission & STICKY:
-            return found
-        return [each for each in found if self._who.owns(each) or self._who.may(each, READ)]
+        if here.permission & STICKY:
+            found = [each for each in found if self._who.owns(each) or self._who.may(each, READ)]
+        if path == "/" and self._beside is not None:
+            found = sorted([*found, self._beside], key=lambda each: each.name.encode())
+        return found
 
     def summary(self, path: str) -> Summary:
         path = self._enter(path)
@@ -177,6 +182,8 @@ class GuardedFileSystem(FileSystem):
         """The path, if every folder on the way may be passed. One by number is the path that the file has now, so that
         no number is a way around; who may not pass learns nothing of it."""
         place = self._files.place_of(path)
+        if self._beside is not None and place.split("/")[1] == self._beside.name:
+            raise Refusal("AccessControlException", f"{place} is not a part of this tree; nothing is renamed into it")
         for folder in () if self._who.is_super else above(place):
             status = self._files.glance(folder)
             if status is None:
