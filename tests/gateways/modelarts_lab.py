@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ from outlast.server.accounts.pairs import Pairs
 from outlast.server.accounts.people import Quota, Role
 from outlast.server.state import ServerState
 from outlast.settings import Settings, write_setting
+from servers.ports import free_ports
 
 PASSWORD = "correct horse battery"
 PATIENCE_S = 120.0
@@ -104,9 +104,7 @@ class ModelArtsLab:
         return self.state.accounts.keys.create("access", self.state.accounts.users.get(name).id)[0]
 
     def _serve(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.host = f"127.0.0.1:{free.getsockname()[1]}"
+        self.host = f"127.0.0.1:{free_ports(1)[0]}"
         self.url = f"http://{self.host}"
         environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTLAST_")}
         command = [sys.executable, "-m", "uvicorn", "--factory", "outlast.server.app:app_of_environment"]

@@ -22,6 +22,7 @@ from outlast.server.app import create_app
 from outlast.server.database import Database
 from outlast.server.state import ServerState
 from outlast.settings import Settings
+from servers.ports import free_ports
 
 PATIENCE_S = 150.0
 PASSWORD = "correct horse battery"
@@ -39,9 +40,7 @@ class PaiLab:
         self.home = Home(self.settings.home)
         with contextlib.closing(Database(self.settings.database)) as database:
             self.tokens = self._people(Accounts(database))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_ports(1)[0]
         self.authority = f"127.0.0.1:{self.port}"
         self.url = f"http://{self.authority}"
         self._serve()

@@ -26,7 +26,7 @@ def filled(door, path, job, number=(0, 0)):
     return path.replace("{job}", str(first) if path.startswith("/v1") else job).replace("{version}", str(second))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def first_job(door):
     """(job id, version id) of a job of ann in the first generation."""
     response = door.call("ann", "POST", "/v1/training-jobs", first_body("private-first"))

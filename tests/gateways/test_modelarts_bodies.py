@@ -56,6 +56,17 @@ def test_the_lists_are_answered_word_for_word():
     assert len({each["flavor_id"] for each in flavors}) == len(flavors) == len(tables.FLAVORS)
 
 
+def test_a_job_of_two_nodes_has_two_tasks_and_two_logs():
+    seen = seen_job("v2", changed("spec.resource.node_count", 2))
+    assert job_body(seen)["status"]["tasks"] == ["worker-0", "worker-1"]
+    assert seen.node_of("worker-1") == 1
+    with pytest.raises(Refusal, match="this job has worker-0, worker-1"):
+        seen.node_of("worker-2")
+    first = seen_job("v1", {"config": {"worker_server_num": 2}})
+    assert version_body(first)["worker_server_num"] == 2
+    assert log_file_name("a_b", 1) == "job-a-b.1"
+
+
 def test_a_wish_carries_everything_and_writes_no_secret_down():
     wish = read_wish(golden("create-v2"), "v2")
     assert wish.params == {"lr": "0.1", "tokenizer": "bert"}
@@ -100,7 +111,7 @@ TWICE = [{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]
         ("algorithm.outputs", [{"name": "d", "remote": {"obs": {"obs_url": "C:\\\\out"}}}], "2791"),
         ("algorithm", {"id": "saved-algorithm"}, "2755"), ("spec.resource.flavor_id", None, "2763"),
         ("algorithm", {"code_dir": "/lab/code/", "command": "bash -c 'x | y'", "engine": {"image_url": "a"}}, "2806"),
-        ("spec.resource.flavor_id", "modelarts.none", "2781"), ("spec.resource.node_count", 2, "2793"),
+        ("spec.resource.flavor_id", "modelarts.none", "2781"), ("spec.resource.node_count", 9, "2793"),
         ("spec.resource.node_count", "many", "2788"), ("spec.resource.pool_id", "pool-1", "2890"),
         ("spec.auto_stop", {"time_unit": "DAYS", "duration": 1}, "2788"),
     ],

@@ -31,7 +31,10 @@ def test_the_official_client_trains_follows_reads_and_deletes(door):
             inputs=[_channel(sdk.Input, sdk.InputDataInfo(obs=sdk.InputDataInfoObs(obs_url="/lab/data/")), "data_url")],
             outputs=[_channel(sdk.Output, sdk.Remote(obs=sdk.RemoteObs(obs_url="/lab/out/by-sdk/")), "train_url")],
         ),
-        spec=sdk.Spec(resource=sdk.SpecResource(flavor_id=flavors[0].flavor_id, node_count=1)),
+        spec=sdk.Spec(
+            resource=sdk.SpecResource(flavor_id=flavors[0].flavor_id, node_count=1),
+            log_export_path=sdk.LogExportPath(obs_url="/lab/logs/sdk/"),
+        ),
     )  # fmt: skip
     made = client.create_training_job(sdk.CreateTrainingJobRequest(body=wanted))
     job = made.metadata.id
@@ -56,6 +59,8 @@ def test_the_official_client_trains_follows_reads_and_deletes(door):
     assert whole.content == followed and whole.full_size == whole.current_size == len(followed.encode())
     assert "data ['a.txt']" in followed and "epoch 6 loss 0.143" in followed and "hunter-two" not in followed
     assert (door.bucket / "out/by-sdk/model.txt").read_text() == "weights of 7"
+    brought = door.bucket / f"logs/sdk/modelarts-job-{job}-worker-0.log"
+    door.wait(lambda: brought.is_file() and brought.read_text() == followed)
 
     ended = client.show_training_job_details(ask)
     assert ended.status.task_statuses[0].exit_code == 0 and ended.status.duration > 0
@@ -64,6 +69,8 @@ def test_the_official_client_trains_follows_reads_and_deletes(door):
     assert [each.metric for each in metrics] == [
         "cpuUsage", "memUsage", "gpuUtil", "gpuMemUsage", "npuUtil", "npuMemUsage"
     ]  # fmt: skip
+    minutes = -(-ended.status.duration // 60_000)
+    assert {len(each.value) for each in metrics} == {minutes} and metrics[2].value == [-1] * minutes
     told = client.list_training_job_events(sdk.ListTrainingJobEventsRequest(training_job_id=job, order="asc", limit=50))
     messages = [event.message for event in told.events]
     assert messages[0] == "Training job created." and messages[-1] == "Training job succeeded."
@@ -242,7 +249,7 @@ def _until_over(door, path):
 
 @pytest.mark.parametrize(
     ("config", "code"),
-    [({"engine_id": 77}, "2780"), ({"spec_id": 99}, "2781"), ({"worker_server_num": 2}, "2793"),
+    [({"engine_id": 77}, "2780"), ({"spec_id": 99}, "2781"), ({"worker_server_num": 9}, "2793"),
      ({"pool_id": "pool1"}, "2890"), ({"boot_file_url": "/lab/code/first.sh"}, "2758")],
 )  # fmt: skip
 def test_the_first_generation_refuses_in_its_own_shape(door, config, code):

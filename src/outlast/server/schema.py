@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 metadata = sa.MetaData()
 
@@ -160,6 +160,17 @@ modelarts_signatures = sa.Table(
 )
 
 
+#: Logs of jobs that are still to be brought to the place that the job named.
+modelarts_logs = sa.Table(
+    "modelarts_logs",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),  # of the job
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("due_at", sa.Float, nullable=False),
+)
+
+
 def _keep_notices(connection: sa.Connection) -> None:
     """1 → 2: channels, deliveries, and who sends them."""
     metadata.create_all(connection, tables=[notice_channels, notice_deliveries, leases])
@@ -170,8 +181,13 @@ def _open_modelarts_door(connection: sa.Connection) -> None:
     metadata.create_all(connection, tables=[modelarts_jobs, modelarts_signatures])
 
 
+def _bring_modelarts_logs(connection: sa.Connection) -> None:
+    """3 → 4: logs on their way to OBS."""
+    metadata.create_all(connection, tables=[modelarts_logs])
+
+
 #: UPGRADES[n] makes version n + 1 into n + 2. All needed steps run in one transaction.
-UPGRADES: list[Callable[[sa.Connection], None]] = [_keep_notices, _open_modelarts_door]
+UPGRADES: list[Callable[[sa.Connection], None]] = [_keep_notices, _open_modelarts_door, _bring_modelarts_logs]
 
 
 def bring_up_to_date(connection: sa.Connection) -> int:

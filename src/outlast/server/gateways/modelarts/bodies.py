@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from outlast.modelarts.engines import find_engine
-from outlast.server.gateways.modelarts.jobs import TASK, SeenJob
+from outlast.server.gateways.modelarts.jobs import SeenJob
 from outlast.server.gateways.modelarts.phases import FINAL, Progress
 from outlast.server.gateways.modelarts.tables import choose_flavor, engine_name, flavor_info
 
@@ -19,20 +19,22 @@ def job_body(seen: SeenJob) -> dict[str, Any]:
     """The whole job."""
     asked = seen.row.body
     return {
-        "kind": "job", "metadata": _metadata(seen), "status": status_body(seen.progress),
+        "kind": "job", "metadata": _metadata(seen), "status": status_body(seen),
         "algorithm": _algorithm(asked.get("algorithm") or {}), "spec": _spec(asked.get("spec") or {}),
     }  # fmt: skip
 
 
-def status_body(progress: Progress) -> dict[str, Any]:
+def status_body(seen: SeenJob) -> dict[str, Any]:
+    progress = seen.progress
     body: dict[str, Any] = {
         "phase": progress.phase, "secondary_phase": progress.secondary_phase, "duration": progress.duration_ms,
-        "start_time": progress.start_ms, "node_count_metrics": _nodes(progress), "tasks": [TASK],
+        "start_time": progress.start_ms, "node_count_metrics": _nodes(progress, seen.nodes), "tasks": seen.tasks,
     }  # fmt: skip
     if progress.phase in FINAL:
         body["task_statuses"] = [
-            {"task": TASK, "exit_code": progress.exit_code if progress.exit_code is not None else 1,
+            {"task": task, "exit_code": progress.exit_code if progress.exit_code is not None else 1,
              "message": progress.message}
+            for task in seen.tasks
         ]  # fmt: skip
     if progress.start_ms:
         body["running_records"] = [
@@ -42,11 +44,11 @@ def status_body(progress: Progress) -> dict[str, Any]:
     return body
 
 
-def _nodes(progress: Progress) -> list[list[int]] | None:
+def _nodes(progress: Progress, count: int) -> list[list[int]] | None:
     """(time, running nodes) at each change."""
     if not progress.start_ms:
         return None
-    points = [[progress.start_ms, 1]]
+    points = [[progress.start_ms, count]]
     return [*points, [progress.end_ms, 0]] if progress.end_ms else points
 
 

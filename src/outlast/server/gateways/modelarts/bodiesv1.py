@@ -7,9 +7,8 @@ from typing import Any
 
 from outlast.modelarts.engines import find_engine
 from outlast.server.gateways.modelarts.jobs import SeenJob
-from outlast.server.gateways.modelarts.phases import Progress
 from outlast.server.gateways.modelarts.tables import choose_flavor, engine_of_first, spec_body
-from outlast.server.gateways.modelarts.usage import last_values
+from outlast.server.gateways.modelarts.usage import SERIES, usage_of
 
 #: What a version repeats of what was asked for.
 _REPEATED = (
@@ -39,7 +38,8 @@ def version_body(seen: SeenJob, *, as_text: bool = False) -> dict[str, Any]:
     use = _use(seen)
     body = created_body(seen) | {
         "job_desc": seen.row.description, "duration": seen.progress.duration_ms, "start_time": seen.progress.start_ms,
-        "worker_server_num": 1, "model_metric_list": "[]", "system_metric_list": json.dumps(use) if as_text else use,
+        "worker_server_num": seen.nodes, "model_metric_list": "[]",
+        "system_metric_list": json.dumps(use) if as_text else use,
     }  # fmt: skip
     body |= {key: config[key] for key in _REPEATED if config.get(key) is not None}
     engine = find_engine(str(config.get("engine_version") or ""))
@@ -62,16 +62,14 @@ def listed_body(seen: SeenJob, version_count: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def log_file_name(name: str) -> str:
-    """What the output of a job is called: `jobtest_TF` has `job-jobtest-tf.0`."""
-    return f"job-{name.lower().replace('_', '-')}.0"
+def log_file_name(name: str, node: int = 0) -> str:
+    """What the output of a job's machine is called: `jobtest_TF` has `job-jobtest-tf.0`."""
+    return f"job-{name.lower().replace('_', '-')}.{node}"
 
 
 def _use(seen: SeenJob) -> dict[str, list[str]]:
-    beat = seen.folder.beat(seen.folder.last) if seen.folder is not None and seen.folder.last else None
-    values = last_values(beat.device if beat is not None else {})
-    return {name: [f"{values[name]:g}"] if _has_begun(seen.progress) else [] for name in list(values)[:3]}
-
-
-def _has_begun(progress: Progress) -> bool:
-    return progress.start_ms > 0
+    """The first three series, minute by minute, as texts; empty before the start."""
+    if not seen.progress.start_ms:
+        return {name: [] for name in SERIES[:3]}
+    rows = usage_of(seen.folder, seen.progress)[:3]
+    return {row["metric"]: [f"{value:g}" for value in row["value"]] for row in rows}

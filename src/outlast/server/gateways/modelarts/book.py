@@ -105,6 +105,16 @@ class JobBook:
         """A job of either generation, whoever asks: for links that carry their own proof."""
         return next(iter(self._some(jobs.c.id == job)), None)
 
+    def by_number(self, number: int) -> JobRow | None:
+        """A job of either generation, whoever asks: for the server's own work."""
+        return next(iter(self._some(jobs.c.number == number)), None)
+
+    def add_notice(self, row: JobRow, words: str) -> None:
+        """Something that the job's owner should know; it is told as a Warning event."""
+        with self._database.write() as connection:
+            values = {"notices": json.dumps([*row.notices, words])}
+            connection.execute(sa.update(jobs).where(jobs.c.number == row.number).values(values))
+
     def all(self, actor: Actor, generation: str) -> list[JobRow]:
         """Every job that `actor` may see, newest first."""
         return [row for row in self._some(jobs.c.generation == generation) if actor.may_see(row.owner)]

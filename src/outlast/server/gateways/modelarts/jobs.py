@@ -27,6 +27,23 @@ class SeenJob:
     found: Located | None = None
     folder: RunFolder | None = None
 
+    @property
+    def nodes(self) -> int:
+        """How many machines the job asked for."""
+        resource, config = (self.row.body.get("spec") or {}).get("resource") or {}, self.row.body.get("config") or {}
+        return int(resource.get("node_count") or config.get("worker_server_num") or 1)
+
+    @property
+    def tasks(self) -> list[str]:
+        """One for each machine; the first is the job's own."""
+        return [f"worker-{node}" for node in range(self.nodes)]
+
+    def node_of(self, task: str) -> int:
+        """The machine of a task; ModelArts.2788 when the job has none of that name."""
+        if task not in self.tasks:
+            raise Refusal("2788", f"no task {task[:64]!r}; this job has {', '.join(self.tasks)}")
+        return self.tasks.index(task)
+
 
 class Unseen:
     """A job that is looked at when that is needed: of a thousand jobs a page shows ten."""
@@ -90,8 +107,3 @@ def describe(caller: Caller, row: JobRow, text: object) -> None:
     if not isinstance(text, str) or len(text) > 256:
         raise Refusal("2788", "the description must be a text of at most 256 characters")
     JobBook(caller.state.database).describe(row, text)
-
-
-def check_task(task: str) -> None:
-    if task != TASK:
-        raise Refusal("2788", f"no task {task[:64]!r}; this job has {TASK}")

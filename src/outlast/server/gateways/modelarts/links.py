@@ -19,23 +19,30 @@ from outlast.server.state import state_of
 router = APIRouter(prefix="/modelarts/logs", route_class=GatewayRoute, include_in_schema=False)
 
 
-def make(pairs: Pairs, job: str, *, download: bool) -> str:
+def make(pairs: Pairs, job: str, node: int = 0, *, download: bool) -> str:
     """A path that works for a while, for whoever has it."""
     until = int(time.time()) + LINK_S
     kind = "file" if download else "text"
-    return f"/modelarts/logs/{job}?expires={until}&kind={kind}&seal={pairs.seal(f'{job} {until} {kind}')}"
+    seal = pairs.seal(_sealed(job, node, until, kind))
+    return f"/modelarts/logs/{job}?node={node}&expires={until}&kind={kind}&seal={seal}"
+
+
+def _sealed(job: str, node: int, until: int, kind: str) -> str:
+    return f"{job} {node} {until} {kind}"
 
 
 @router.get("/{job}")
-def read_log(request: Request, held: Held, job: str, expires: int = 0, kind: str = "text", seal: str = "") -> Response:
-    """The output of a job, by range too."""
+def read_log(
+    request: Request, held: Held, job: str, node: int = 0, expires: int = 0, kind: str = "text", seal: str = ""
+) -> Response:
+    """The output of a job's machine, by range too."""
     pairs: Pairs = request.app.state.modelarts
-    if not pairs.is_sealed(f"{job} {expires} {kind}", seal) or time.time() > expires:
+    if not pairs.is_sealed(_sealed(job, node, expires, kind), seal) or time.time() > expires:
         raise NotLetIn("this link has run out, or was changed")
     row = JobBook(state_of(request).database).by_id(job)
-    text = open_log(see(held.settings, row)) if row is not None else None
+    text = open_log(see(held.settings, row), node) if row is not None else None
     if row is None or text is None:
         raise Refusal("2819", "the output is gone", status=404)
-    headers = attachment(f"modelarts-job-{row.id}-worker-0.log") if kind == "file" else {}
+    headers = attachment(f"modelarts-job-{row.id}-worker-{node}.log") if kind == "file" else {}
     media_type = "application/octet-stream" if kind == "file" else "text/plain; charset=utf-8"
     return send_part(request, text.size_bytes, by_pieces(text.get), media_type=media_type, headers=headers)

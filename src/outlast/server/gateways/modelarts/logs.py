@@ -32,11 +32,11 @@ class Page(NamedTuple):
         return {"start_line": str(self.start), "end_line": str(self.end), "lines": self.lines, "content": text}
 
 
-def open_log(seen: SeenJob) -> LogText | None:
-    """The output so far; None before there is any."""
+def open_log(seen: SeenJob, node: int = 0) -> LogText | None:
+    """The output of a machine so far; None before there is any."""
     if seen.found is None or seen.folder is None or not seen.folder.last:
         return None
-    text = LogText.read(seen.found)
+    text = LogText.read(seen.found, node=node)
     return text if text.size_bytes else None
 
 

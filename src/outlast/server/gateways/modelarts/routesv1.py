@@ -119,9 +119,8 @@ def stop_version(caller: Asking, job: Number, version: Number) -> Response:
 
 @router.get("/training-jobs/{job}/versions/{version}/log/file-names")
 def log_names(caller: Asking, job: Number, version: Number) -> Response:
-    """What the output is called; one entry, because a job here has one node."""
-    row = _version(caller, job, version)
-    return answer({"is_success": True, "log_file_list": [log_file_name(row.name)]})
+    """What the outputs are called, one for each machine."""
+    return answer({"is_success": True, "log_file_list": _log_files(_seen(caller, _version(caller, job, version)))})
 
 
 @router.get("/training-jobs/{job}/versions/{version}/aom-log")
@@ -134,10 +133,13 @@ def page_log(
 
     The other way round than in the second generation; each is what its own pages say.
     """
-    row = _version(caller, job, version)
-    if log_file and log_file != log_file_name(row.name):
-        raise Refusal("2764", f"no log {log_file!r}; this version has {log_file_name(row.name)}")
-    return answer({"is_success": True} | log_page(_seen(caller, row), base_line, lines or 50, forward=order == "desc"))
+    seen = _seen(caller, _version(caller, job, version))
+    names = _log_files(seen)
+    if log_file and log_file not in names:
+        raise Refusal("2764", f"no log {log_file!r}; this version has {', '.join(names)}")
+    node = names.index(log_file) if log_file else 0
+    page = log_page(seen, base_line, lines or 50, forward=order == "desc", node=node)
+    return answer({"is_success": True} | page)
 
 
 @router.get("/job/resource-specs")
@@ -166,3 +168,7 @@ def _version(caller: Caller, job: int, version: int) -> JobRow:
 
 def _seen(caller: Caller, row: JobRow) -> SeenJob:
     return see(caller.holding.settings, row)
+
+
+def _log_files(seen: SeenJob) -> list[str]:
+    return [log_file_name(seen.row.name, node) for node in range(seen.nodes)]

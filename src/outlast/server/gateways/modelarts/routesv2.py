@@ -14,11 +14,9 @@ from outlast.server.gateways.modelarts.access import Caller, find_caller
 from outlast.server.gateways.modelarts.bodies import job_body
 from outlast.server.gateways.modelarts.book import JobBook, JobRow
 from outlast.server.gateways.modelarts.jobs import (
-    TASK,
     SeenJob,
     Unseen,
     as_created,
-    check_task,
     delete,
     describe,
     see,
@@ -98,17 +96,18 @@ def act(caller: Asking, job: str) -> Response:
 
 @router.get("/training-jobs/{job}/tasks")
 def tasks(caller: Asking, job: str) -> Response:
-    """The task of a job: one, and a bare list of it."""
+    """The tasks of a job, one for each machine, as a bare list."""
     seen = _seen(caller, _row(caller, job))
     count = seen.folder.last if seen.folder is not None else 0
-    return answer([{"task": TASK, "ip": "127.0.0.1", "host_ip": "127.0.0.1", "schedule_count": count}])
+    here = {"ip": "127.0.0.1", "host_ip": "127.0.0.1", "schedule_count": count}
+    return answer([{"task": task} | here for task in seen.tasks])
 
 
 @router.get("/training-jobs/{job}/tasks/{task}/logs/preview")
 def preview_log(caller: Asking, job: str, task: str) -> Response:
     """The newest 5 MB of the output."""
-    check_task(task)
-    text = open_log(_seen(caller, _row(caller, job)))
+    seen = _seen(caller, _row(caller, job))
+    text = open_log(seen, seen.node_of(task))
     return answer(preview(text) if text else {"content": "", "current_size": 0, "full_size": 0})
 
 
@@ -118,13 +117,14 @@ def link_log(
     kind: Annotated[str, Query(alias="Content-Type", max_length=80)] = "",
 ) -> Response:  # fmt: skip
     """A link to the whole output that works for five minutes, to be seen or, as octet-stream, to be kept."""
-    check_task(task)
     row = _row(caller, job)
-    if open_log(_seen(caller, row)) is None:
+    seen = _seen(caller, row)
+    node = seen.node_of(task)
+    if open_log(seen, node) is None:
         raise Refusal("2818", "there is no output yet", solution="ask again when the job runs")
     wanted = kind or request.headers.get("content-type", "")
     base = f"{request.url.scheme}://{request.url.netloc}"
-    return answer({"obs_url": base + links.make(caller.pairs, row.id, download="octet-stream" in wanted)})
+    return answer({"obs_url": base + links.make(caller.pairs, row.id, node, download="octet-stream" in wanted)})
 
 
 @router.get("/training-jobs/{job}/logs/{task}")
@@ -133,16 +133,16 @@ def page_log(
     lines: Annotated[int, Query(ge=1, le=500)] = 50, order: Literal["asc", "desc"] = "desc",
 ) -> Response:  # fmt: skip
     """Lines of the output: the newest, or with `base_line` those after it (`asc`) or before it (`desc`)."""
-    check_task(task)
-    return answer(log_page(_seen(caller, _row(caller, job)), base_line, lines, forward=order == "asc"))
+    seen = _seen(caller, _row(caller, job))
+    return answer(log_page(seen, base_line, lines, forward=order == "asc", node=seen.node_of(task)))
 
 
 @router.get("/training-jobs/{job}/metrics/{task}")
 def metrics(caller: Asking, job: str, task: str) -> Response:
-    """How busy the machine is."""
-    check_task(task)
+    """How busy the machine was, in every minute of the job; unknown of machines beside the first."""
     seen = _seen(caller, _row(caller, job))
-    return answer({"metrics": usage_of(seen.folder, seen.progress) if seen.folder is not None else []})
+    folder = seen.folder if seen.node_of(task) == 0 else None
+    return answer({"metrics": usage_of(folder, seen.progress) if seen.folder is not None else []})
 
 
 @router.get("/training-jobs/{job}/events")
@@ -208,9 +208,9 @@ def unknown(caller: Asking, rest: str) -> Response:
     raise Refusal("2836", f"this server does not have /v2/…/{rest[:80]}", status=404)
 
 
-def log_page(seen: SeenJob, base_line: str | None, lines: int, *, forward: bool) -> dict[str, Any]:
-    """A page of the output, for both generations."""
-    place, text = read_cursor(base_line), open_log(seen)
+def log_page(seen: SeenJob, base_line: str | None, lines: int, *, forward: bool, node: int = 0) -> dict[str, Any]:
+    """A page of a machine's output, for both generations."""
+    place, text = read_cursor(base_line), open_log(seen, node)
     if text is None:
         return {"start_line": "0", "end_line": "0", "lines": 0, "content": ""}
     if place is not None and forward:

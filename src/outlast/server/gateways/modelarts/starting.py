@@ -17,17 +17,17 @@ from outlast.model.ids import new_run_id
 from outlast.model.request import RunRequest
 from outlast.operations.environments import Environments
 from outlast.operations.locate import find_row
-from outlast.operations.places import list_place
+from outlast.operations.places import Places, list_place
 from outlast.operations.transfer import carry_out, failure_words, plan_copy
 from outlast.platforms.local.machine import Machine
 from outlast.server.accounts.people import Role
 from outlast.server.fences import check_address, check_request
 from outlast.server.gateways.modelarts.access import Caller
 from outlast.server.gateways.modelarts.book import JobBook, JobRow, NewJob
+from outlast.server.gateways.modelarts.exports import Exports
 from outlast.server.gateways.modelarts.jobs import see
 from outlast.server.gateways.modelarts.phases import FINAL, without_run
 from outlast.server.gateways.modelarts.refusing import Refusal, as_code
-from outlast.server.gateways.modelarts.tables import Choice
 from outlast.server.gateways.modelarts.wishes import Wish
 from outlast.server.submitting import long_names, start_request
 from outlast.settings import Settings
@@ -45,6 +45,7 @@ def create_job(caller: Caller, wish: Wish, generation: str, after: JobRow | None
     """Start what was wished for. When this returns there is a run; when it raises there is neither run nor job."""
     caller.require_member()
     book = JobBook(caller.state.database)
+    _check_log(caller, wish.job.log)
     with long_names(), _code(caller, wish) as folder:
         request, notices = _request(caller, wish, folder, after)
         new = NewJob(
@@ -52,6 +53,8 @@ def create_job(caller: Caller, wish: Wish, generation: str, after: JobRow | None
             wish.stored, (*notices, *wish.job.notices), after,
         )  # fmt: skip
         row = book.add(new, lambda other: _is_open(caller, other))
+        if wish.job.log:
+            Exports(caller.state.database).add(row.number, wish.job.log)
         try:
             run = start_request(caller.state, caller.holding, caller.actor, request, row.run_id)
         except SpecError as error:
@@ -65,6 +68,16 @@ def create_job(caller: Caller, wish: Wish, generation: str, after: JobRow | None
         book.rename_run(row, run)
         row = dataclasses.replace(row, run_id=run)
     return row
+
+
+def _check_log(caller: Caller, address: str) -> None:
+    """Refuse a place for the log that nothing could be brought to, before anything is started."""
+    if not address:
+        return
+    if caller.actor.role is not Role.ADMIN:
+        check_address(address, _stores(caller), deep=True)
+    with as_code("2791"):
+        Places(caller.holding.settings).open(address)
 
 
 def _is_open(caller: Caller, row: JobRow) -> bool:
@@ -117,7 +130,7 @@ def _request(caller: Caller, wish: Wish, folder: Path, after: JobRow | None) -> 
     spec = folder / _SPEC_FILE
     spec.write_text(f"[run]\nscript = {json.dumps(job.boot)}\n", encoding="utf-8")
     environment, notices = _environment(settings, wish)
-    cards, more = _resources(settings, wish.choice)
+    cards, more = _resources(settings, wish)
     limit_s = _limit_s(settings, wish)
     request = RunRequest(
         target=str(spec), args=job.args, cwd=folder, name=_run_name(wish.name, after), contract=job.contract,
@@ -128,7 +141,7 @@ def _request(caller: Caller, wish: Wish, folder: Path, after: JobRow | None) -> 
         secrets=tuple(wish.secrets), secret_values=wish.secrets,
         environment=environment, limit=None if limit_s is None else f"{limit_s}s",
         stints=None if limit_s is None else "1", retries=job.retries or 0, include=_EVERYTHING,
-        cpus=cards["cpus"], gpus=cards["gpus"], npus=cards["npus"],
+        cpus=cards["cpus"], gpus=cards["gpus"], npus=cards["npus"], nodes=job.nodes,
     )  # fmt: skip
     if caller.actor.role is not Role.ADMIN:
         check_request(request, settings, folder, _stores(caller))
@@ -163,11 +176,12 @@ def _environment(settings: Settings, wish: Wish) -> tuple[str | None, list[str]]
     return None, [f"the engine {found.name} exists only as an image; the script runs in this server's Python"]
 
 
-def _resources(settings: Settings, choice: Choice) -> tuple[dict[str, int | None], list[str]]:
-    """As much of a flavor as this machine has: a lab that hosts itself has other cards than the cloud."""
-    wanted = choice.flavor
+def _resources(settings: Settings, wish: Wish) -> tuple[dict[str, int | None], list[str]]:
+    """As much of a flavor as this machine has for each node: a lab that hosts itself has other cards than the cloud."""
+    choice, wanted = wish.choice, wish.choice.flavor
     there = Machine.look(settings.home / "local" / "machine.json", remember=False).capacity
-    found = {name: min(getattr(wanted, name), getattr(there, name)) for name in ("cpus", "gpus", "npus")}
+    names = ("cpus", "gpus", "npus")
+    found = {name: min(getattr(wanted, name), getattr(there, name) // wish.job.nodes) for name in names}
     short = [
         f"the flavor {choice.id} has {getattr(wanted, name)} {name}, this machine {getattr(there, name)}"
         for name in ("gpus", "npus")

@@ -1,7 +1,8 @@
 """The flavors and engines that this door lists, as both generations word them.
 
-Every flavor has one node at most, because a run here has one. Numbers of the first generation are published ones where
-there are any; the others are ours and stay the same: rows are only ever added at the end.
+Nodes of a job are processes of this machine, so that eight are plenty; a free flavor is given once. Numbers of the
+first generation are published ones where there are any; the others are ours and stay the same: rows are only ever
+added at the end.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 from outlast.modelarts.engines import ENGINE_IDS, ENGINES, Engine, is_v1_compatible
 from outlast.modelarts.flavors import Flavor, find_flavor
 
-MOST_NODES = 1
+MOST_NODES = 8
 _DISK_GB = 50
 _OWN_ENGINE_IDS = 1001
 
@@ -71,11 +72,15 @@ def flavor_of_spec(spec_id: object) -> str:
     return next((each.id for each in CHOICES if str(each.spec_id) == str(spec_id)), "")
 
 
+def most_nodes(choice: Choice) -> int:
+    return 1 if choice.is_free else MOST_NODES
+
+
 def flavor_info(choice: Choice) -> dict[str, Any]:
     """What a flavor has. An NPU's number is a text, a GPU's is none: so the service has it."""
     has = choice.flavor
     body: dict[str, Any] = {
-        "max_num": MOST_NODES, "cpu": {"arch": "arm" if has.npus else "x86", "core_num": has.cpus},
+        "max_num": most_nodes(choice), "cpu": {"arch": "arm" if has.npus else "x86", "core_num": has.cpus},
         "memory": {"size": has.memory_gb, "unit": "GB"}, "disk": {"size": _DISK_GB, "unit": "GB"},
     }  # fmt: skip
     if has.gpus:
@@ -89,8 +94,8 @@ def flavor_body(choice: Choice) -> dict[str, Any]:
     """A row of the second generation's list."""
     return {
         "flavor_id": choice.id, "flavor_name": choice.flavor.sentence, "flavor_type": choice.kind,
-        "max_num": MOST_NODES, "billing": {"code": choice.id, "unit_num": 1}, "flavor_info": flavor_info(choice),
-        "attributes": {},
+        "max_num": most_nodes(choice), "billing": {"code": choice.id, "unit_num": 1},
+        "flavor_info": flavor_info(choice), "attributes": {},
     }  # fmt: skip
 
 
@@ -100,7 +105,8 @@ def spec_body(choice: Choice) -> dict[str, Any]:
     return {
         "spec_id": choice.spec_id, "spec_code": choice.id, "core": str(has.cpus), "cpu": str(has.memory_gb),
         "gpu_num": has.gpus, "gpu_type": f"nvidia-{has.card.lower()}" if has.gpus else "", "npu_num": has.npus,
-        "unit_num": 1, "max_num": MOST_NODES, "storage": f"{_DISK_GB}GB", "interface_type": 1, "no_resource": False,
+        "unit_num": 1, "max_num": most_nodes(choice), "storage": f"{_DISK_GB}GB", "interface_type": 1,
+        "no_resource": False,
     }  # fmt: skip
 
 

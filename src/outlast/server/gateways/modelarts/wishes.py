@@ -14,10 +14,10 @@ from outlast.modelarts.reading import read_job
 from outlast.server.gateways.modelarts.refusing import INVALID, Refusal
 from outlast.server.gateways.modelarts.tables import (
     ENGINES_BY_NUMBER,
-    MOST_NODES,
     Choice,
     choose_flavor,
     flavor_of_spec,
+    most_nodes,
 )
 
 _LONGEST_DESCRIPTION = 256
@@ -112,8 +112,8 @@ def _flavor(job: TrainingJob, body: dict[str, Any]) -> Choice:
     choice = choose_flavor(job.flavor)
     if choice is None:
         raise Refusal("2781", f"no flavor {job.flavor!r}", solution="GET training-job-flavors lists them")
-    if job.nodes > MOST_NODES:
-        raise Refusal("2793", f"the job asks for {job.nodes} nodes; {choice.id} has {MOST_NODES} at most")
+    if job.nodes > most_nodes(choice):
+        raise Refusal("2793", f"the job asks for {job.nodes} nodes; {choice.id} has {most_nodes(choice)} at most")
     return choice
 
 

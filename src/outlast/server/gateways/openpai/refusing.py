@@ -56,3 +56,12 @@ def no_job(framework: str) -> PaiRefusal:
 
 def no_user(name: str) -> PaiRefusal:
     return PaiRefusal(404, "NoUserError", f"User {name} is not found.")
+
+
+def no_group(name: str) -> PaiRefusal:
+    return PaiRefusal(404, "NoGroupError", f"Group {name} is not found.")
+
+
+def no_cluster(name: str, status: int = 404) -> PaiRefusal:
+    """A job that names it is answered with 404, a change of somebody's clusters with 400."""
+    return PaiRefusal(status, "NoVirtualClusterError", f"Virtual cluster {name} is not found.")

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from outlast.errors import OutlastError
 from outlast.openpai.names import framework_name
 from outlast.server.auth import find_actor
-from outlast.server.gateways.openpai import clusters, jobs, logs, tasks, tokens
+from outlast.server.gateways.openpai import changes, clusters, jobs, logs, people, tasks, tokens
 from outlast.server.gateways.openpai.asked import Asked, Handler, route
 from outlast.server.gateways.openpai.book import JobBook
 from outlast.server.gateways.openpai.refusing import refuse
@@ -73,7 +73,11 @@ def _v1(app: FastAPI, prefix: str) -> list[BaseRoute]:
         "GET /token": tokens.list_tokens,
         "POST /token/application": tokens.create_application_token,
         "DELETE /token/{token}": tokens.revoke_token,
-        "GET /user/{user}": clusters.user,
+        "GET /user": people.users,
+        "PUT /user": changes.put_user,
+        "DELETE /user": changes.delete_user_v1,
+        "GET /user/{user}": people.user,
+        "PUT /user/{user}/virtualClusters": changes.set_clusters_v1,
     })  # fmt: skip
     for place in ("/jobs", "/user/{user}/jobs"):
         found += _table(app, prefix + place, {
@@ -97,17 +101,27 @@ def _v2(app: FastAPI, prefix: str) -> list[BaseRoute]:
         "POST /tokens/application": tokens.create_application_token,
         "GET /tokens/check": tokens.check_token,
         "DELETE /tokens/{token}": tokens.revoke_token,
-        "GET /groups": clusters.groups,
-        "GET /groups/{group}": clusters.group,
+        "GET /groups": people.groups,
+        "GET /groups/{group}": people.group,
         "GET /storages": clusters.storages,
         "GET /storages/{name}": clusters.storage,
     })  # fmt: skip
-    for people in ("/users", "/user"):
-        found += _table(app, prefix + people, {
-            "GET ": clusters.users,
-            "POST ": clusters.create_user,
-            "GET /{user}": clusters.user,
-            "DELETE /{user}": clusters.delete_user,
+    for place in ("/users", "/user"):
+        found += _table(app, prefix + place, {
+            "GET ": people.users,
+            "POST ": changes.create_user,
+            "PUT ": changes.update_user,
+            "PUT /me": changes.update_self,
+            "GET /{user}": people.user,
+            "DELETE /{user}": changes.delete_user,
+            "PUT /{user}/password": changes.set_password,
+            "PUT /{user}/admin": changes.set_admin,
+            "PUT /{user}/virtualcluster": changes.set_clusters,
+            "PUT /{user}/grouplist": changes.set_groups,
+            "PUT /{user}/group": changes.add_group,
+            "DELETE /{user}/group": changes.drop_group,
+            "PUT /{user}/email": changes.refuse_email,
+            "PUT /{user}/extension": changes.refuse_extension,
         })  # fmt: skip
     found += _table(app, prefix + "/jobs", {
         "GET ": jobs.list_v2,

@@ -72,6 +72,15 @@ def forget_old(asked: Asked, user_id: int) -> None:
                 keys.revoke("token", key.id, user_id)
 
 
+def end_tokens(asked: Asked, user_id: int) -> None:
+    """After another password: whoever signed in with the old one has to do it again; programs and jobs go on."""
+    keys = asked.state.accounts.keys
+    for key in keys.list("token", user_id):
+        if key.name == _NAME:
+            with contextlib.suppress(NotFoundError):
+                keys.revoke("token", key.id, user_id)
+
+
 def sign_out(asked: Asked) -> Response:
     asked.state.accounts.keys.forget("token", asked.token)
     asked.state.recent.clear()
