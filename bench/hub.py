@@ -124,8 +124,8 @@ def _hub(place: Path) -> Iterator[tuple[str, str]]:
         accounts = Accounts(database)
         token = accounts.keys.create("token", accounts.users.add("bench", Role.MEMBER).id)[0]
     port = _free_port()
-    command = [sys.executable, "-m", "uvicorn", "--factory", "outlast.server.app:app_of_environment"]
-    server = subprocess.Popen([*command, "--port", str(port), "--log-level", "warning"], env=environ)
+    command = [sys.executable, "-m", "outlast.cli.entry", "serve", "--port", str(port)]
+    server = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL)
     try:
         _await(port)
         yield f"http://127.0.0.1:{port}", token

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -26,8 +25,19 @@ from outlast.server.accounts.book import Accounts
 from outlast.server.accounts.people import Quota, Role
 from outlast.server.database import Database
 from outlast.settings import Settings
+from servers.ports import free_ports
 
 PATIENCE_S = 240.0
+
+#: As `outlast serve` does it, without the pages.
+_SERVER = """
+import sys, uvicorn
+from outlast.server.app import app_of_environment
+from outlast.server.intake import IntakeProtocol
+
+uvicorn.run(app_of_environment, factory=True, port=int(sys.argv[1]), http=IntakeProtocol, log_level="warning",
+            timeout_graceful_shutdown=2)
+"""
 
 #: As `git lfs install` would leave it, without starting git for each line.
 _CONFIG = """
@@ -66,9 +76,7 @@ class HubLab:
         with contextlib.closing(Database(self.settings.database)) as database:
             self.tokens = self._people(Accounts(database))
         self.hub = open_hub(self.settings)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_ports(1)[0]
         self._serve()
         self._http = httpx.Client(timeout=PATIENCE_S, trust_env=False)
 
@@ -86,8 +94,7 @@ class HubLab:
         return tokens
 
     def _serve(self):
-        command = [sys.executable, "-m", "uvicorn", "--factory", "outlast.server.app:app_of_environment"]
-        command += ["--port", str(self.port), "--log-level", "warning", "--timeout-graceful-shutdown", "2"]
+        command = [sys.executable, "-c", _SERVER, str(self.port)]
         self.log = self.folder / "server.log"
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, env=self.environ, stdout=log, stderr=log)

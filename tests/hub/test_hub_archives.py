@@ -22,7 +22,7 @@ from outlast.hub.pointers import read_pointer
 FORMS = ("zip", "tar.gz")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pushed(hub_lab, tmp_path_factory):
     """A private model of ann: text, a long and an odd name, a program, a link, weights in LFS; tag v1, branch a/b."""
     work = Work(hub_lab, tmp_path_factory.mktemp("model"))

@@ -37,7 +37,7 @@ def _place(given):
     return Path(given.source.removeprefix("file://"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pushed(hub_lab, tmp_path_factory):
     """A private data set of ann with a plain file, one in LFS and two commits, the first called v1; and who made it."""
     work = Work(hub_lab, tmp_path_factory.mktemp("dataset"))

@@ -19,7 +19,7 @@ from outlast.operations.submit import plan_run, submit_run
 from outlast.settings import Settings
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pushed(hub_lab, tmp_path_factory):
     """A private data set of ann: a folder with two files, one in LFS, under v1; a later commit on main."""
     work = Work(hub_lab, tmp_path_factory.mktemp("served-dataset"))

@@ -7,7 +7,7 @@ import pytest
 from hub_lab import Work
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pushed(hub_lab, tmp_path_factory):
     work = Work(hub_lab, tmp_path_factory.mktemp("upload-pack"))
     path = hub_lab.make("ann", "project")

@@ -32,13 +32,24 @@ def _routes(project, training):
     kind = f"{project.kind}/{project.path}"
     yield "GET", f"/v1/{kind}"
     yield "DELETE", f"/v1/{kind}"
-    yield "GET", f"/v1/repo/{kind}/files"
+    yield "PUT", f"/v1/{project.kind}/{project.owner}/{project.id}"
+    yield "POST", f"/v1/{project.kind}/{project.owner}/{project.id}"
+    yield "PUT", f"/v1/{project.kind}/{project.owner}/{project.id}/tags"
+    for other in ("model", "dataset"):
+        for method in ("PUT", "DELETE"):
+            yield method, f"/v1/{project.kind}/relation/{project.owner}/{project.id}/{other}"
+    for what in ("", "/files", "/readme", "/app"):
+        yield "GET", f"/v1/repo/{kind}{what}"
+    yield "GET", f"/v1/stream/repo/{kind}/file/train.py"
+    for method in ("POST", "PUT", "DELETE"):
+        yield method, f"/v1/repo/{project.kind}/{project.name}/file/train.py"
+    yield "DELETE", f"/v1/repo/{project.kind}/{project.name}/dir/deep"
     yield "GET", f"/v1/repo/{kind}/file/train.py"
     yield "GET", f"/v1/repo/{kind}/file/train.py/preview"
 
 
 def _body(ann, method):
-    return {"json": ann.body()} if method == "POST" else {}
+    return {"json": ann.body()} if method != "GET" else {}
 
 
 def test_a_private_project_does_not_exist_for_others(ann, recorded):
@@ -72,8 +83,16 @@ def test_a_public_project_is_trained_by_its_owner_alone(ann):
     )
     training = ann.create(project)
     for method, path in _routes(project, training):
-        if path.startswith(("/v1/repo/", "/v1/project/")) and method == "GET":
+        if path.startswith(("/v1/repo/", "/v1/project/", "/v1/stream/")) and method == "GET":
             assert ann.call(method, path, user="cas").status_code == 200
+            continue
+        if path.startswith("/v1/repo/"):
+            assert ann.call(method, path, user="cas", **_body(ann, method)).status_code == 404, "one's own alone"
+            continue
+        if (method, path) == ("POST", f"/v1/project/ann/{project.id}"):
+            assert ann.call(method, path, user="cas", json={"name": f"{project.name}-b"}).status_code == 201, (
+                "a fork is theirs"
+            )
             continue
         answer = ann.call(method, path, user="cas", **_body(ann, method))
         assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed"), f"{method} {path}"

@@ -23,7 +23,7 @@ def ann(hub_lab):
     return Trainer(hub_lab)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def trained(hub_lab):
     """A training with everything that a form has, followed over WebSocket to its end."""
     ann = Trainer(hub_lab)

@@ -5,7 +5,8 @@ hub/<owner>/<name>/
   repository.git the bare repository: objects and refs, nothing that a user wrote as configuration
   locks.json     LFS file locks
 hub/.hooks/      the one hook, ours, for all repositories
-hub/.moved.json  names that repositories had before
+hub/.moved.json  names that repositories had before, as long as they lead to them
+hub/.names.json  who was called what, and when, of names that changed hands
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from outlast.hub.locks import Locks
 from outlast.hub.objects import Objects
 from outlast.hub.redirects import Redirects
 from outlast.hub.repository import Repository
+from outlast.hub.tenures import Tenure, Tenures
 from outlast.inside.records import now_text
 from outlast.inside.stores.base import Store
 from outlast.model.visitor import Visitor
@@ -46,6 +48,7 @@ class Hub:
     def __init__(self, root: Path, store: Store) -> None:
         self.root = root
         self.store = store
+        self._tenures = Tenures(root)
         self._redirects = Redirects(root)
 
     def create(
@@ -73,6 +76,7 @@ class Hub:
             with self._alone(owner):
                 self._refuse_taken(owner, name)
                 self._redirects.release(made.path)
+                self._tenures.begin(made)
                 aside.rename(self.root / owner / name)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
@@ -104,10 +108,18 @@ class Hub:
     def change(self, repository: Repository, **words: Any) -> Repository:
         """Give a repository another visibility, description, licence or other tags; what is None stays."""
         given = {name: value for name, value in words.items() if value is not None}
+
+        def changed(now: Repository) -> Repository:
+            kept = {name: getattr(now, name) for name in ("visibility", "description", "tags", "licence")}
+            return dataclasses.replace(now, **_checked(kept | given))
+
+        return self.edit(repository, changed)
+
+    def edit(self, repository: Repository, step: Callable[[Repository], Repository]) -> Repository:
+        """Replace what is known of a repository by what `step` makes of it; nobody else changes it meanwhile."""
         with self._alone(repository.owner):
             now = self._now(repository)
-            kept = {name: getattr(now, name) for name in ("visibility", "description", "tags", "licence")}
-            changed = dataclasses.replace(now, **_checked(kept | given))
+            changed = step(now)
             _write(self.folder(now) / _ABOUT, changed)
         return changed
 
@@ -133,6 +145,7 @@ class Hub:
             renamed = dataclasses.replace(now, owner=owner, name=name, group=group if is_given else now.group)
             _write(self.folder(now) / _NEXT, renamed)
             self._redirects.move(now, renamed)
+            self._tenures.change(now, renamed)
             self.folder(now).rename(self.folder(renamed))
             (self.folder(renamed) / _NEXT).replace(self.folder(renamed) / _ABOUT)
         return renamed
@@ -146,9 +159,14 @@ class Hub:
             except FileNotFoundError:
                 raise NotFoundError(f"no repository {repository.path}") from None
             self._redirects.forget(repository)
+            self._tenures.end(repository)
         objects = self.objects(repository)
         objects.remove(objects.all())
         shutil.rmtree(gone)
+
+    def tenures(self, repository: Repository) -> tuple[Tenure, ...]:
+        """The names that a repository has and had, each with its time: runs record the name of their day."""
+        return tuple(self._tenures.of(repository, self._redirects.of(repository)))
 
     def folder(self, repository: Repository) -> Path:
         return self.root / repository.owner / repository.name

@@ -91,7 +91,7 @@ class Receiving:
         self._got_bytes = 0
         self._writer = _writer(store, pointer)
 
-    def write(self, piece: bytes | bytearray) -> None:
+    def write(self, piece: bytes | bytearray | memoryview) -> None:
         self._got_bytes += len(piece)
         if self._got_bytes > self._pointer.size_bytes:
             raise UsageError(f"more than the {self._pointer.size_bytes} bytes came that were announced")

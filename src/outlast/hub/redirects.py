@@ -21,6 +21,10 @@ class Redirects:
         found = self._file.read()["names"].get(f"{owner}/{name}")
         return (found["id"], RepositoryPath(found["owner"], found["name"])) if found else None
 
+    def of(self, repository: Repository) -> list[str]:
+        """The old names that lead to a repository."""
+        return [path for path, each in self._file.read()["names"].items() if each["id"] == repository.id]
+
     def move(self, old: Repository, new: Repository) -> None:
         """Let all names that the repository had lead to its new one."""
         now = {"id": new.id, "owner": new.owner, "name": new.name}

@@ -27,6 +27,7 @@ class Repository:
     licence: str = ""
     created_at: str = ""
     forked_from: str = ""  # owner/name at that time; empty when that was private
+    related: tuple[str, ...] = ()  # ids of the models and data sets that it names as its own
 
     @property
     def path(self) -> str:

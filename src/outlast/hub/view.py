@@ -34,7 +34,7 @@ class RepositoryView:
 
 def short_view(repository: Repository, base: str = "") -> RepositoryView:
     """Without looking into it. `base` is the server's address with a slash at its end."""
-    words = {name: value for name, value in vars(repository).items() if name not in ("format", "id")}
+    words = {name: value for name, value in vars(repository).items() if name not in ("format", "id", "related")}
     clone_url = f"{base}{repository.path}.git" if base else ""
     return RepositoryView(path=repository.path, clone_url=clone_url, **words)
 

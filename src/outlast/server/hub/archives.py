@@ -29,7 +29,7 @@ async def get_archive(actor: Current, shared: Opened, owner: str, name: str, fil
     """All files of a revision in one folder, `NAME-REVISION`. The header `Outlast-Commit` says which commit it is."""
     called, form, commit, pieces = await run_in_threadpool(_open, shared, actor, owner, name, file, lfs)
     headers = {**attachment(f"{called}.{form}"), "Outlast-Commit": commit}
-    return StreamingResponse(_send(shared, pieces), headers=headers, media_type=_TYPES[form])
+    return StreamingResponse(send_pieces(shared, pieces), headers=headers, media_type=_TYPES[form])
 
 
 def _open(shared: HubState, actor: Actor, owner: str, name: str, file: str, lfs: bool) -> tuple[str, Form, str, Pieces]:
@@ -39,7 +39,7 @@ def _open(shared: HubState, actor: Actor, owner: str, name: str, file: str, lfs:
     return archive_name(repository, revision, commit), form, commit, pieces
 
 
-async def _send(shared: HubState, pieces: Pieces) -> AsyncIterator[bytes]:
+async def send_pieces(shared: HubState, pieces: Pieces) -> AsyncIterator[bytes]:
     """The pieces as git makes them; a client that left does not keep git busy."""
     try:
         async with shared.places:

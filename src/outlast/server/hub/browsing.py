@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -13,7 +14,7 @@ from outlast.errors import UsageError
 from outlast.hub.bare import SYMLINK
 from outlast.hub.diffs import read_changes
 from outlast.hub.gitprocess import PLAIN_LIMIT_BYTES
-from outlast.model.query import using
+from outlast.model.query import RunQuery
 from outlast.server.answers import answer
 from outlast.server.auth import Current
 from outlast.server.holding import Held
@@ -77,10 +78,17 @@ def list_uses(
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 50,
     cursor: Annotated[str, Query(max_length=500)] = "",
 ) -> Response:  # fmt: skip
-    """The runs that you may see whose code or inputs are from here, newest first; `assets` says which revision."""
+    """The runs that you may see whose code or inputs are from here, newest first; `uses` says which revisions.
+
+    Those from before a renaming too; what another repository was called so did is not among them.
+    """
     found = shared.hub.find(visitor_of(actor), owner, name)
-    page = held.runs.page(Asked(actor.sees, using(found.asset), limit, cursor))
-    return Response(page, media_type="application/json")
+    tenures = shared.hub.tenures(found)
+    page = orjson.loads(held.runs.used(Asked(actor.sees, RunQuery(), limit, cursor), tenures))
+    for run in page["runs"]:
+        moment = run["created_at"]
+        run["uses"] = [each for each in run["assets"] if any(one.covers(each, moment) for one in tenures)]
+    return answer(page)
 
 
 def _text(head: bytes) -> str | None:

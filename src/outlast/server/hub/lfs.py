@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -18,6 +18,7 @@ from outlast.hub.pointers import Pointer
 from outlast.hub.repository import Repository
 from outlast.server.hub.room import require_room
 from outlast.server.hub.visits import HubState, Opened, visit
+from outlast.server.intake import pieces
 from outlast.server.ranges import by_pieces, send_part
 from outlast.server.refusals import NotAllowed, NotSignedIn
 from outlast.server.state import state_of
@@ -26,7 +27,6 @@ router = APIRouter(prefix="/{owner}/{name}.git/info/lfs", include_in_schema=Fals
 
 MEDIA_TYPE = "application/vnd.git-lfs+json"
 OBJECT_LIMIT_BYTES = 1 << 42
-_PIECE_BYTES = 1 << 20
 _MOST_OBJECTS = 1000
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -166,20 +166,9 @@ def _require_object(objects: Objects, pointer: Pointer) -> None:
 
 async def _take(request: Request, receiving: Receiving) -> None:
     """Write and hash one piece in a thread while the next one arrives."""
-    writing: asyncio.Future[None] | None = None
-    waiting = bytearray()
-    try:
-        async for piece in request.stream():
-            waiting += piece
-            if len(waiting) >= _PIECE_BYTES:
-                if writing is not None:
-                    await writing
-                writing = asyncio.ensure_future(run_in_threadpool(receiving.write, waiting))
-                waiting = bytearray()
-    finally:
-        if writing is not None:
-            await writing
-    await run_in_threadpool(receiving.write, waiting)
+    async with contextlib.aclosing(pieces(request.scope, request.receive)) as body:
+        async for piece in body:
+            await run_in_threadpool(receiving.write, piece)
     await run_in_threadpool(receiving.finish)
 
 

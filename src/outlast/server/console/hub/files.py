@@ -94,7 +94,7 @@ async def _folder(found: Repository, commit: str, path: str, items: list[dict[st
 
 def _clone(found: Repository) -> None:
     with ui.element("details").classes("o-panel"):
-        text(say("Clone"), tag="summary")
+        text(say("Clone with git"), tag="summary")
         copyable(f"git clone {found.about['clone_url']}", say("Clone command"))
         words = say("Git asks for a name and a password: the name is yours, the password is a token from the settings.")
         text(words, "o-quiet o-small", "p")

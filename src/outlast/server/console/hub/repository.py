@@ -12,6 +12,7 @@ from starlette.requests import Request
 from outlast.server.accounts.people import Actor
 from outlast.server.console.access import actor_of
 from outlast.server.console.calls import calls, part
+from outlast.server.console.theme import link_to
 from outlast.server.hub.visits import visitor_of
 
 _SHORT = 10
@@ -19,7 +20,7 @@ _SHORT = 10
 
 def style_hub() -> None:
     """The style of these pages, for the current one."""
-    ui.add_head_html('<link rel="stylesheet" href="/_console/hub.css">')
+    ui.add_head_html(link_to("hub.css"))
 
 
 def api_of(owner: str, name: str, what: str = "") -> str:

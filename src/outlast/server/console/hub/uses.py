@@ -26,7 +26,7 @@ async def uses_page(request: Request, owner: str, name: str) -> None:
         if not page["runs"]:
             text(say("No run that you may see has used it."), "o-empty", "p")
             return
-        heads = [say("Run"), say("State"), say("User"), say("Created"), say("Used")]
+        heads = [say("Run"), say("State"), say("User"), say("Created"), say("Version used")]
         table = Table(heads, say("Runs that used this repository"))
         for run in page["runs"]:
             state, when = say(run["state"]), formats.ago(run["created_at"])
@@ -35,15 +35,14 @@ async def uses_page(request: Request, owner: str, name: str) -> None:
                 link(f"/runs/{run['id']}", run["name"])
 
             with table.opened_row(name_cell, state, run["user"], when):
-                _used(found, run["assets"])
+                _used(found, run["uses"])
         if page["next"]:
             link(page_of(found.path, "runs", cursor=page["next"]), say("Next page"), "o-button")
 
 
 def _used(found: Repository, assets: list[str]) -> None:
-    root = f"{found.kind}:{found.path}"
     for each in map(read_asset, assets):
-        if each is not None and each.root == root:
+        if each is not None:
             at = Repository(found.about, found.actor, each.revision)
             with ui.element("div").classes("o-row"):
                 link(at.page(path=each.path), short(each.revision), "o-mono")

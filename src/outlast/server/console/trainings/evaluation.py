@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from outlast.errors import NotFoundError
 from outlast.hub.repository import Repository
+from outlast.server.aim.process import has_aim
 from outlast.server.console import formats
 from outlast.server.console.access import actor_of
 from outlast.server.console.html import Html, table
@@ -15,6 +16,7 @@ from outlast.server.console.hub.head import repository_frame
 from outlast.server.console.hub.repository import open_repository
 from outlast.server.console.parts import button, copyable, panel, text, told
 from outlast.server.console.shell import link
+from outlast.server.console.trainings.aiming import aim_link
 from outlast.server.console.trainings.desks import address, aside, desk_now, desk_of, head
 from outlast.server.console.words import say
 from outlast.server.hub.trainings.judging import Part, Report, make_report
@@ -34,6 +36,7 @@ async def evaluation_page(request: Request, owner: str, name: str, training: str
         head(project, say("Evaluation"), (address(project, training), seen.training.name))
         with ui.element("div").classes("o-stack"), told():
             report = await aside(lambda: make_report(desk.holding.settings, seen))
+            await aside(has_aim)
             _show(project, seen, report)
 
 
@@ -49,7 +52,7 @@ def _show(project: Repository, seen: Seen, report: Report) -> None:
     with ui.element("div").classes("o-row"):
         link(f"/runs/{seen.training.run}/curves", say("Curves"), "o-button")
     if report.kind == "custom":
-        _aim(seen)
+        _aim(project, seen)
 
 
 def _part(part: Part) -> None:
@@ -81,13 +84,14 @@ def _spot(spot: Spot) -> str:
     return f"{formats.quantity(spot.value)} ({spot.where})"
 
 
-def _aim(seen: Seen) -> None:
-    """Aim's own page is started where Aim is installed; here its repository can be had."""
+def _aim(project: Repository, seen: Seen) -> None:
+    """Aim's own page where this server can show it; its repository for whoever has Aim."""
 
     async def download() -> None:
         await desk_now()
         ui.download.from_url(await aside(lambda: sealed_path(console.state.outlast.settings.home, seen, "aim")))
 
     with panel(say("Aim"), say("What the script wrote to its Aim repository is shown by Aim itself:")):
+        aim_link(project, seen)
         copyable(f"outlast aim {seen.training.run}", say("Command line"))
         button(say("Download the Aim repository"), download)

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from outlast.errors import NotFoundError, OutlastError
 from outlast.hub.repository import Repository
 from outlast.server.accounts.people import Actor
+from outlast.server.aim.process import has_aim
 from outlast.server.console import formats
 from outlast.server.console.access import actor_of
 from outlast.server.console.html import Html, facts
@@ -24,6 +25,7 @@ from outlast.server.console.run.log import Log
 from outlast.server.console.run.watching import Watched, read_run
 from outlast.server.console.shell import link
 from outlast.server.console.trainings.acting import again, delete, terminate
+from outlast.server.console.trainings.aiming import aim_link
 from outlast.server.console.trainings.asking import evaluation_panel
 from outlast.server.console.trainings.desks import address, aside, badge, desk_now, desk_of, head
 from outlast.server.console.words import say
@@ -51,6 +53,7 @@ class _Page:
         self._project, self._seen, self._may_change = project, seen, may_change
 
     async def build(self, actor: Actor) -> None:
+        await aside(has_aim)  # looked for once, in a thread
         self._top, self._log, self._bottom = (ui.element("div").classes("o-stack") for _ in range(3))
         self._show()
         await self._show_log(actor)
@@ -103,6 +106,7 @@ class _Page:
         if seen.found is not None:
             link(f"/runs/{seen.training.run}", say("The run"), "o-button")
             link(f"/runs/{seen.training.run}/curves", say("Curves"), "o-button")
+            aim_link(project, seen)
             if seen.is_done:
                 button(say("Download the log"), partial(self._download, "log"))
             if seen.status == COMPLETED:

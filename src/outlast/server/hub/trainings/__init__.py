@@ -7,10 +7,20 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from outlast.server.hub.trainings import evaluations, links, others, repofiles, repositories, routes, sockets
+from outlast.server.hub.trainings import (
+    changes,
+    evaluations,
+    filechanges,
+    links,
+    others,
+    repofiles,
+    repositories,
+    routes,
+    sockets,
+)
 
 #: At `/v1/…`; before the door for ModelArts, which answers whatever else begins so.
 ROUTERS: list[APIRouter] = [
-    routes.router, sockets.router, links.router, evaluations.router, repofiles.router, repositories.router,
-    others.router,
+    routes.router, sockets.router, links.router, evaluations.router, repofiles.router, filechanges.router,
+    repositories.router, changes.router, others.router,
 ]  # fmt: skip

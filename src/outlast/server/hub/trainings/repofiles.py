@@ -1,4 +1,4 @@
-"""Files of repositories at Xihe's own addresses, as the newest commit has them. They are changed with git."""
+"""Files of repositories at Xihe's own addresses, as the newest commit has them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from outlast.errors import NotFoundError
+from outlast.hub.archives import open_archive
 from outlast.hub.bare import Item
 from outlast.hub.pointers import Pointer
 from outlast.hub.repository import Repository
 from outlast.inside.move.names import as_text
 from outlast.model.visitor import Visitor
 from outlast.server.accounts.pairs import Pairs
+from outlast.server.hub.archives import send_pieces
+from outlast.server.hub.files import find_content
 from outlast.server.hub.trainings.access import Asking
 from outlast.server.hub.trainings.desk import Desk
 from outlast.server.hub.trainings.envelope import NO_TOKEN, Refusal, XiheRoute, told
@@ -30,6 +33,27 @@ from outlast.server.state import state_of
 router = APIRouter(prefix="/v1", route_class=XiheRoute, include_in_schema=False)
 
 _EVERYBODY = Visitor("", sees_all=True)
+
+
+@router.get("/repo/{kind}/{user}/{name}")
+async def download_all(desk: Asking, kind: Kind, user: str, name: str) -> Response:
+    """Everything as a zip, made while it is sent; files in LFS with their content."""
+    repository = await run_in_threadpool(find, desk, kind, user, name)
+    _, pieces = await run_in_threadpool(
+        lambda: open_archive(desk.shared.hub, repository, "", "zip", lfs=repository.takes_lfs)
+    )
+    headers = attachment(f"{repository.name}.zip")
+    return StreamingResponse(send_pieces(desk.shared, pieces), headers=headers, media_type="application/zip")
+
+
+@router.get("/repo/{kind}/{user}/{name}/readme")
+def has_readme(desk: Asking, kind: Kind, user: str, name: str) -> Response:
+    return _told_whether(desk, find(desk, kind, user, name), "README.md")
+
+
+@router.get("/repo/{kind}/{user}/{name}/app")
+def has_app(desk: Asking, kind: Kind, user: str, name: str) -> Response:
+    return _told_whether(desk, find(desk, kind, user, name), "inference/app.py")
 
 
 @router.get("/repo/{kind}/{user}/{name}/files")
@@ -70,6 +94,17 @@ def download(request: Request, desk: Asking, kind: Kind, user: str, name: str, p
     return told({"content": "", "download_url": str(link.include_query_params(name=called, expires=until, seal=seal))})
 
 
+@router.get("/stream/repo/{kind}/{user}/{name}/file/{path:path}")
+async def raw(request: Request, desk: Asking, kind: Kind, user: str, name: str, path: str) -> Response:
+    """The bytes of a file as they are, from git or from LFS. Takes a range."""
+    await run_in_threadpool(find, desk, kind, user, name)
+    item, size_bytes, read = await run_in_threadpool(find_content, desk.shared, desk.actor, user, name, "", path)
+    return send_part(
+        request, size_bytes, by_pieces(read), media_type="application/octet-stream", tag=f'"{item.oid}"',
+        headers=attachment(as_text(PurePosixPath(item.path).name)),
+    )  # fmt: skip
+
+
 @router.get("/stream/repo/{id}/{oid}/{size}", name="stream")
 async def stream(
     request: Request, shared: Opened, id: str, oid: str, size: str, name: str = "file", expires: int = 0, seal: str = ""
@@ -88,6 +123,15 @@ async def stream(
         request, pointer.size_bytes, by_pieces(lambda start, length: objects.read(pointer, start, length)),
         media_type="application/octet-stream", tag=f'"{oid}"', headers=attachment(name),
     )  # fmt: skip
+
+
+def _told_whether(desk: Desk, repository: Repository, path: str) -> Response:
+    bare = desk.shared.hub.bare(repository)
+    try:
+        found = bare.items(bare.commit(), path)
+    except NotFoundError:
+        found = []
+    return told({"has_file": len(found) == 1 and found[0].path == path and not found[0].is_folder})
 
 
 def _sealed(id: str, oid: str, size: str, until: int) -> str:

@@ -13,6 +13,7 @@ from starlette.types import Scope
 from outlast.errors import NotFoundError, OutlastError
 from outlast.hub.hub import Hub
 from outlast.hub.names import check_owner, check_repository_name
+from outlast.hub.relations import related_of
 from outlast.hub.repository import Repository
 from outlast.server.hub.api import owner_is_group
 from outlast.server.hub.trainings.access import Asking
@@ -23,7 +24,7 @@ from outlast.server.hub.trainings.routes import json_body
 Kind = Literal["project", "model", "dataset"]
 
 
-class _KindRoute(XiheRoute):
+class KindRoute(XiheRoute):
     """A route for these kinds alone: what else lies below `/v1/` belongs to the door for clients of ModelArts."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -32,7 +33,7 @@ class _KindRoute(XiheRoute):
         return (match, child) if kind in get_args(Kind) else (Match.NONE, {})
 
 
-router = APIRouter(prefix="/v1", route_class=_KindRoute, include_in_schema=False)
+router = APIRouter(prefix="/v1", route_class=KindRoute, include_in_schema=False)
 
 Rows = Annotated[int, Query(ge=1, le=100, alias="count_per_page")]
 PageNumber = Annotated[int, Query(ge=1, le=10**6, alias="page_num")]
@@ -66,8 +67,9 @@ def show_those_of(
 @router.get("/{kind}/{owner}/{name}")
 def show(desk: Asking, kind: Kind, owner: str, name: str) -> Response:
     found = find(desk, kind, owner, name)
-    related: dict[str, Any] = {"related_models": [], "related_datasets": []} if kind != "dataset" else {}
-    return told(_shown(found) | {"updated_at": _updated(desk.shared.hub, found)} | related)
+    near = related_of(found, desk.shared.hub.list(desk.visitor))
+    related = {f"related_{each}s": [brief(one) for one in near[each]] for each in near if each != kind}
+    return told(shown(found) | {"updated_at": _updated(desk.shared.hub, found)} | related)
 
 
 @router.get("/{kind}/{owner}/{name}/check")
@@ -103,6 +105,15 @@ def find(desk: Desk, kind: str, owner: str, name: str) -> Repository:
     return found
 
 
+def find_by_id(desk: Desk, kind: str, owner: str, id: str, *, to_change: bool = True) -> Repository:
+    """The same by its id, which it keeps under every name."""
+    those = desk.shared.hub.list(desk.visitor)
+    found = next((each for each in those if (each.id, each.kind, each.owner) == (id, kind, owner)), None)
+    if found is None:
+        raise Refusal(NOT_EXISTS, f"no {kind} {id[:64]!r} of {owner[:64]}", status=404)
+    return desk.shared.hub.find_own(desk.visitor, owner, found.name) if to_change else found
+
+
 def _make(desk: Desk, kind: str, body: object) -> dict[str, Any]:
     if not isinstance(body, dict) or any(not isinstance(body.get(each, ""), str) for each in _WORDS):
         raise Refusal(BAD_BODY, f"the body must be one JSON object; {', '.join(_WORDS)} are texts")
@@ -117,16 +128,25 @@ def _make(desk: Desk, kind: str, body: object) -> dict[str, Any]:
         visibility=visibility, description=body.get("desc") or "", tags=tuple(tags), licence=body.get("protocol") or "",
     )  # fmt: skip
     desk.state.accounts.audit.add(desk.actor.name, "repository.create", made.path, kind=made.kind)
-    return _shown(made)
+    return shown(made)
 
 
 def _listed(desk: Desk, kind: Kind, owner: str | None, name: str, rows: int, page: int) -> Response:
     found = [each for each in desk.shared.hub.list(desk.visitor) if each.fits(kind, owner, name)]
-    shown = found[(page - 1) * rows : page * rows]
-    return told({"total": len(found), f"{kind}s": [_shown(each) for each in shown]})
+    start = (page - 1) * rows
+    return told({"total": len(found), f"{kind}s": [shown(each) for each in found[start : start + rows]]})
 
 
-def _shown(repository: Repository) -> dict[str, Any]:
+def brief(repository: Repository) -> dict[str, Any]:
+    """As others name it."""
+    return {
+        "id": repository.id, "owner": {"name": repository.owner, "avatar_id": ""}, "name": repository.name,
+        "type": repository.kind, "desc": repository.description, "update_at": repository.created_at[:10],
+        "like_count": 0, "download_count": 0,
+    }  # fmt: skip
+
+
+def shown(repository: Repository) -> dict[str, Any]:
     day = repository.created_at[:10]
     body: dict[str, Any] = {
         "id": repository.id, "owner": repository.owner, "name": repository.name, "desc": repository.description,

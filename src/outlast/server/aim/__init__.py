@@ -1,0 +1,1 @@
+"""Aim's own interface over the repository that a training wrote, through this server and for its owner alone."""
