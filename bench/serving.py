@@ -33,7 +33,7 @@ _PAGE = b"GET /api/v1/runs?limit=100 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 def measure() -> list[Result]:
     """Pages and followers, with the server in one process and the clients in others."""
     with home() as (_, environ):
-        _fill(Path(environ["OUTLAST_HOME"]))
+        fill_index(Path(environ["OUTLAST_HOME"]))
         with _server(environ) as (port, _):
             pages = _pages(port) + _uploads(port)
     with home() as (_, environ):
@@ -46,7 +46,7 @@ def measure() -> list[Result]:
 # ---- a page of 100 runs
 
 
-def _fill(folder: Path) -> None:
+def fill_index(folder: Path) -> None:
     """An index of ended runs, each with what a real one shows."""
     import sqlalchemy as sa
 

@@ -63,10 +63,10 @@ out.mkdir(exist_ok=True)
 class ConsoleLab:
     """The server, its home, its people: ada is admin, mia and max are members of one group, zoe is alone."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *arguments: str, **environ: str) -> None:
         self.folder = folder
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTLAST_")}
-        self.environ |= {"OUTLAST_HOME": str(folder / "home"), "OUTLAST_KEEPER_IDLE_S": "5"}
+        self.environ |= {"OUTLAST_HOME": str(folder / "home"), "OUTLAST_KEEPER_IDLE_S": "5", **environ}
         self.settings = Settings.load(self.environ)
         self.home = Home(self.settings.home)
         with contextlib.closing(Database(self.settings.database)) as database:
@@ -74,7 +74,7 @@ class ConsoleLab:
         (folder / "code").mkdir()
         (folder / "code" / "train.py").write_text(SCRIPT)
         self._log = folder / "server.log"
-        self.url = self._serve()
+        self.process, self.url = start_server(self.environ, self._log, *arguments)
 
     def _add_people(self, accounts: Accounts) -> None:
         for name, role in {"ada": Role.ADMIN, "mia": Role.MEMBER, "max": Role.MEMBER, "zoe": Role.MEMBER,
@@ -86,23 +86,9 @@ class ConsoleLab:
         self.sessions = {name: accounts.keys.create("session", accounts.users.get(name).id)[0]
                          for name in ("ada", "mia", "max", "zoe", "vic")}  # fmt: skip
 
-    def _serve(self) -> str:
-        command = [sys.executable, "-m", "outlast.cli.entry", "serve", "--port", "0"]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(command, env=self.environ, stdout=log, stderr=log)
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline and self._process.poll() is None:
-            found = re.search(r"http://[\d.]+:\d+", self._log.read_text())
-            if found is not None:
-                with contextlib.suppress(httpx.TransportError):
-                    httpx.get(f"{found[0]}/sign-in", trust_env=False, timeout=PATIENCE_S)
-                    return found[0]
-            time.sleep(0.05)
-        raise AssertionError(self._log.read_text())
-
     def close(self) -> None:
-        self._process.terminate()
-        self._process.wait(PATIENCE_S)
+        self.process.terminate()
+        self.process.wait(PATIENCE_S)
         end_keeper(self.home)
         reap()  # the first stint of a run that was submitted here is a child of this process
 
@@ -134,6 +120,24 @@ class ConsoleLab:
         """Sign a browser in without the form."""
         known = {"outlast_session": self.sessions[user], "outlast_language": language, "outlast_look": look}
         context.add_cookies([{"name": name, "value": value, "url": self.url} for name, value in known.items()])
+
+
+def start_server(environ: dict[str, str], log: Path, *arguments: str) -> tuple[subprocess.Popen[bytes], str]:
+    """`outlast serve` on a free port, and its address once it answers."""
+    command = [sys.executable, "-m", "outlast.cli.entry", "serve", "--port", "0", *arguments]
+    with log.open("wb") as said:
+        process = subprocess.Popen(command, env=environ, stdout=said, stderr=said)
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline and process.poll() is None:
+        found = re.search(r"http://[\d.]+:\d+", log.read_text())
+        if found is not None:
+            with contextlib.suppress(httpx.TransportError):
+                httpx.get(f"{found[0]}/sign-in", trust_env=False, timeout=PATIENCE_S)
+                return process, found[0]
+        time.sleep(0.05)
+    process.kill()
+    process.wait(PATIENCE_S)
+    raise AssertionError(log.read_text())
 
 
 @pytest.fixture(scope="session")

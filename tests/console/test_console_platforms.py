@@ -27,7 +27,7 @@ def test_an_admin_signs_in_to_a_platform_and_out_again(console, context, page):
     assert find_barriers(page) == [] and PASSWORD not in page.content()
     page.get_by_role("button", name="Sign out of lab-pai").click()
     page.get_by_role("dialog").get_by_role("button", name="Sign out", exact=True).click()
-    expect(page.get_by_text("Nobody is signed in to a platform yet.")).to_be_visible()
+    expect(page.get_by_role("button", name="Sign out of lab-pai")).to_have_count(0)  # the server may know others
 
 
 def test_members_see_platforms_and_no_accounts(console, context, page):

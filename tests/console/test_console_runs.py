@@ -33,7 +33,9 @@ def test_runs_are_found_by_words_conditions_and_states_that_live_in_the_address(
     expect(page.locator(".o-spark path[d^=M]").first).to_be_attached()
     assert find_barriers(page) == []
 
+    page.goto(f"{console.url}/?q=broken")
     page.get_by_role("link", name="failed", exact=True).click()
+    page.wait_for_url(re.compile(r"q=broken.*state=failed"))
     expect(name).to_have_text(["broken"])
     page.get_by_label("Search").fill("lr=0.3")
     page.get_by_role("button", name="Search").click()

@@ -32,7 +32,7 @@ def test_what_the_form_says_is_a_body_that_the_api_takes():
 
 
 def test_every_field_of_the_form_reaches_the_body():
-    said = set(FULL.body()) | {"environment", "requirements", "npus"}
+    said = set(FULL.body()) | {"environment", "requirements", "npus", "nodes"}
     aliases = {"platforms": "platform", "outputs": "output"}
     assert {aliases.get(name, name) for name in typing.get_type_hints(Wanted)} == said
 

@@ -1,13 +1,19 @@
 """The console in two languages: nothing that is said lacks its Chinese."""
 
 import ast
+import importlib
+import pkgutil
 import string
 from pathlib import Path
 
 import outlast.server.console
 from outlast.model.states import EndReason, RunState, StintState
 from outlast.model.view import LEDGER_COLUMNS
+from outlast.operations.signin import fields_of, platform_kinds
+from outlast.platforms.questions_zh import CHINESE
 from outlast.server.accounts.people import Role
+from outlast.server.console import addresses, zh
+from outlast.server.console.pages import PAGES
 from outlast.server.console.run.page import VIEWS
 from outlast.server.console.shell import NAVIGATION
 from outlast.server.console.words import chinese, say
@@ -43,6 +49,27 @@ def test_words_that_come_from_the_model_have_their_chinese_too():
     words = {*RunState, *EndReason, *StintState, *Role, *columns, *(text for text, *_ in NAVIGATION)}
     words |= {text for text, _ in VIEWS.values()}
     assert {str(word) for word in words} - chinese().keys() == set()
+
+
+def test_every_question_of_every_platform_has_its_chinese():
+    fields = [field for kind in platform_kinds() for field in fields_of(kind)]
+    assert len(fields) > 20
+    asked = {text for field in fields for text in (field.question, field.help) if text}
+    assert asked - chinese().keys() == set()
+    assert CHINESE.keys() - asked == set()  # nothing is kept for a question that is gone
+
+
+def test_no_text_has_two_translations():
+    tables = [importlib.import_module(f"{zh.__name__}.{each.name}") for each in pkgutil.iter_modules(zh.__path__)]
+    found: dict[str, set[str]] = {}
+    for table in tables:
+        for english, text in table.TEXTS.items():
+            found.setdefault(english, set()).add(text)
+    assert {english: texts for english, texts in found.items() if len(texts) > 1} == {}
+
+
+def test_the_addresses_that_are_known_without_loading_the_console_are_those_of_its_pages():
+    assert {path.split("/")[1] for path, _ in PAGES} == addresses.PAGES
 
 
 def test_a_translation_takes_the_same_values():

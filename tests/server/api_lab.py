@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -25,8 +24,9 @@ from outlast.server.accounts.people import Quota, Role
 from outlast.server.database import Database
 from outlast.settings import Settings
 from outlast.store.registry import open_store
+from servers.ports import free_ports
 
-PATIENCE_S = 60.0
+PATIENCE_S = 150.0
 
 
 class ApiLab:
@@ -45,9 +45,7 @@ class ApiLab:
         database = Database(self.settings.database)
         with contextlib.closing(database):
             self.tokens = self._people(Accounts(database))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_ports(1)[0]
         self._serve()
 
     def _people(self, accounts):

@@ -26,7 +26,7 @@ def _routes(api):
                 yield method.upper(), path.removeprefix("/api/v1"), facts
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def victim(api):
     """A run of ann that has everything a route can ask for, and an upload of hers."""
     run = api.add_run("ann", name="private", sweep="grid-of-ann")

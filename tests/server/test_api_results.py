@@ -14,7 +14,7 @@ BIG = os.urandom((2 << 20) + 333)
 FILES = {"out/model.bin": BIG, "out/empty": b"", "out/" + "long-" * 40 + "é.txt": b"pax"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def run(api):
     run = api.add_run("ann", name="results")
     api.order(run, 1)
@@ -68,11 +68,11 @@ def test_a_damaged_blob_never_arrives_whole(api):
             api.call("ann", "GET", f"/runs/{run}/{path}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bucket(api):
-    """A folder that plays a bucket."""
-    folder = api.folder / "bucket"
-    Client(home=api.settings.home).stores.map("obs://lab-data", folder)
+    """A folder that plays a bucket. What lies in `shelf` stays as it is; tests write beside it."""
+    folder = api.folder / "bucket" / "shelf"
+    Client(home=api.settings.home).stores.map("obs://lab-data", folder.parent)
     (folder / "sub").mkdir(parents=True)
     for number in range(5):
         (folder / f"f{number}.txt").write_text(f"file {number}")
@@ -83,13 +83,13 @@ def bucket(api):
 def test_a_store_is_browsed_by_pages(api, bucket):
     found, cursor = [], ""
     while cursor is not None:
-        query = {"address": f"{bucket}/", "limit": 4, "cursor": cursor}
+        query = {"address": f"{bucket}/shelf/", "limit": 4, "cursor": cursor}
         page = api.call("ann", "GET", "/stores/items", params=query).json()
         found += [item["name"] for item in page["items"]]
         cursor = page["next"]
     assert found == ["f0.txt", "f1.txt", "f2.txt", "f3.txt", "f4.txt", "sub/"]
     everything = api.call("ann", "GET", "/stores/items", params={"address": bucket, "recursive": True}).json()
-    assert "sub/table.csv" in [item["name"] for item in everything["items"]]
+    assert "shelf/sub/table.csv" in [item["name"] for item in everything["items"]]
 
 
 def test_files_of_a_store_are_written_read_renamed_and_removed(api, bucket):
@@ -102,7 +102,7 @@ def test_files_of_a_store_are_written_read_renamed_and_removed(api, bucket):
     assert api.call("ann", "GET", "/stores/file", params={"address": address}).status_code == 404
     moved = f"{bucket}/old/a b é.txt"
     assert api.call("ann", "GET", "/stores/file", params={"address": moved}).content == BIG
-    over = api.call("ann", "POST", "/stores/rename", json={"source": moved, "target": f"{bucket}/f0.txt"})
+    over = api.call("ann", "POST", "/stores/rename", json={"source": moved, "target": f"{bucket}/shelf/f0.txt"})
     assert (over.status_code, over.json()["code"]) == (409, "conflict")
     into = api.call("ann", "POST", "/stores/rename", json={"source": f"{bucket}/old", "target": f"{bucket}/old/in"})
     assert into.status_code == 400
@@ -116,7 +116,7 @@ def test_files_of_a_store_are_written_read_renamed_and_removed(api, bucket):
 
 
 def test_a_preview_shows_what_a_file_is(api, bucket):
-    table = api.call("ann", "GET", "/stores/preview", params={"address": f"{bucket}/sub/table.csv"}).json()
+    table = api.call("ann", "GET", "/stores/preview", params={"address": f"{bucket}/shelf/sub/table.csv"}).json()
     assert (table["kind"], table["rows"]) == ("table", [["a", "b"], ["1", "2"]])
     cases = {
         "x.json": (b'{"a": [1, NaN]}', "json"), "bad.json": (b"{", "text"),
@@ -132,7 +132,7 @@ def test_a_preview_shows_what_a_file_is(api, bucket):
 def test_folders_links_and_uploads_into_a_store(api, bucket):
     made = api.call("ann", "POST", "/stores/folders", json={"address": f"{bucket}/made/"})
     assert made.status_code == 201 and made.json()["new"] is True
-    link = api.call("ann", "POST", "/stores/links", json={"address": f"{bucket}/f0.txt"})
+    link = api.call("ann", "POST", "/stores/links", json={"address": f"{bucket}/shelf/f0.txt"})
     assert link.status_code == 400 and "played by the folder" in link.json()["message"]
     digest = hashlib.sha256(b"by parts").hexdigest()
     api.call("ann", "POST", "/uploads", json={"sha256": digest, "size_bytes": 8, "kind": "file", "name": "p.txt"})

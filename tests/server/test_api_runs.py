@@ -17,7 +17,7 @@ from outlast.server.ready import Asked, ReadyRuns
 from outlast.settings import Settings
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def many(api):
     """Twenty-five runs of ben, in order of their time; every fifth failed."""
     ids = []
@@ -60,7 +60,8 @@ def test_pages_show_every_run_once_in_one_order(api, many, query):
 def test_filters_choose(api, many):
     with api.client("ben") as client:
         failed = client.get("/runs", params={"state": "failed", "name": "many-*"}).json()["runs"]
-        best = client.get("/runs", params={"where": "acc>=0.2", "sort": "acc", "limit": 2}).json()["runs"]
+        wanted = {"name": "many-*", "where": "acc>=0.2", "sort": "acc", "limit": 2}
+        best = client.get("/runs", params=wanted).json()["runs"]
     assert {run["id"] for run in failed} == set(many[::5])
     assert [run["id"] for run in best] == [many[24], many[23]]
 

@@ -6,7 +6,7 @@ from outlast.inside import layout
 from outlast.inside.usage import Usage
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def run(api):
     run = api.add_run("ann", name="busy")
     for stint in (1, 2):

@@ -90,9 +90,9 @@ def test_the_first_start_prints_a_link_and_a_stop_lets_requests_end(tmp_path):
         assert "stopped; runs go on" in process.stdout.read()
 
 
-def test_several_processes_share_postgresql_and_leave_with_their_parent(tmp_path, postgres):
+def test_several_processes_share_postgresql_and_leave_with_their_parent(tmp_path, postgres, empty_postgres):
     environ = {"OUTLAST_DATABASE": postgres}
-    database = Database(postgres.replace("postgresql:", "postgresql+psycopg:"))
+    database = Database(empty_postgres)
     accounts = Accounts(database)
     name = f"admin{os.getpid()}"
     token, _ = accounts.keys.create("token", accounts.users.add(name, Role.ADMIN).id)

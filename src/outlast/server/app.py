@@ -13,8 +13,11 @@ from pydantic import BaseModel
 from outlast import __version__
 from outlast.server import apipage, gateways, hub, signin
 from outlast.server.accounts import admin_routes, routes
+from outlast.server.aim import routes as aim
 from outlast.server.api import LARGE_BODIES, ROUTERS
 from outlast.server.auth import COOKIE
+from outlast.server.backstage.front import PassedOn
+from outlast.server.console.addresses import ConsoleMount
 from outlast.server.errors import add_error_handlers
 from outlast.server.hub import trainings
 from outlast.server.notices import routes as notices
@@ -34,11 +37,16 @@ class Refusal(BaseModel):
     hint: str
 
 
-def create_app(state: ServerState, *, console: bool = False) -> FastAPI:
-    """The server of one home; with `console` also its pages, once per process. Closes `state` when it stops."""
+def create_app(state: ServerState, *, console: bool = False, pages: str | None = None) -> FastAPI:
+    """The server of one home. Closes `state` when it stops.
+
+    With `console` it makes the pages of the console, too: once per process. With `pages` it passes requests for them
+    on to the process that listens there.
+    """
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        _prepare_routes(app)
         try:
             yield
         finally:
@@ -59,11 +67,15 @@ def create_app(state: ServerState, *, console: bool = False) -> FastAPI:
     app.include_router(signin.router)
     for router in (*hub.GIT_ROUTERS, *trainings.ROUTERS):
         app.include_router(router)
+    if pages is None:  # one process has all of Aim's: a page that is loaded from several would start as many
+        app.include_router(aim.router)
     gateways.mount(app, state)
     if console:
-        from outlast.server.console import mount  # late: NiceGUI takes a second to load
+        from outlast.server.console.mounting import mount  # late: NiceGUI takes a second to load
 
         mount(app, state)
+    elif pages is not None:
+        app.router.routes.append(ConsoleMount(PassedOn(pages)))
     else:
         app.include_router(signin.front_router)
     _describe_access(app)
@@ -73,6 +85,13 @@ def create_app(state: ServerState, *, console: bool = False) -> FastAPI:
 def app_of_environment() -> FastAPI:
     """The same from the environment alone: what each of several processes starts with."""
     return create_app(ServerState.open(Settings.load(os.environ)))
+
+
+def _prepare_routes(app: FastAPI) -> None:
+    """Look for an address that nobody has: FastAPI prepares each route when it is first compared, all in 0.2 s."""
+    nowhere = {"type": "http", "method": "GET", "path": "/-", "root_path": "", "headers": [], "query_string": b""}
+    for route in app.routes:
+        route.matches(nowhere)
 
 
 def _describe_access(app: FastAPI) -> None:

@@ -89,6 +89,7 @@ class RunBody(Body):
     memory: Text | None = None
     gpus: Count | None = None
     npus: Count | None = None
+    nodes: Count | None = None
     name: Text | None = None
     platform: Text | None = None
     store: Text | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from outlast.inside import layout
@@ -20,6 +21,10 @@ class Kind(NamedTuple):
     name: str
     key: KeyOf
     encode: Encode
+
+    def of_node(self, node: int) -> Kind:
+        """A kind of log as another node than the first wrote it."""
+        return self._replace(name=f"{self.name}-{node}", key=partial(layout.log_key, node=node)) if node else self
 
 
 def _log(stint: int, data: bytes, before: Callable[[], bytes]) -> dict[str, Any]:

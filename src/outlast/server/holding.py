@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
+import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import Depends, FastAPI, Request
 
+from outlast.errors import OutlastError
 from outlast.keeper.home import Home
 from outlast.keeper.index import RunRow
 from outlast.operations.locate import Located, open_run_store
 from outlast.server.auth import Actor
 from outlast.server.events import Watches
-from outlast.server.ready import ReadyRuns
+from outlast.server.ready import KEEPER_S, ReadyRuns
 from outlast.server.state import ServerState
 from outlast.server.uploads import Uploads
 from outlast.settings import Settings
+
+log = logging.getLogger("outlast.server")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,11 +63,26 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         state.settings, home, ReadyRuns(state.settings), Watches(state.settings), Uploads(home.path / "uploads")
     )
     app.state.holding = holding
+    watching = asyncio.create_task(_watch_over_keeper(holding.runs))
     try:
         yield
     finally:
+        watching.cancel()
+        await asyncio.wait([watching])
         await holding.watches.close()
         holding.runs.close()
+
+
+async def _watch_over_keeper(runs: ReadyRuns) -> None:
+    """Have a keeper that was killed replaced, also when all who ask do so at a gateway, which reads folders alone."""
+    while True:
+        await asyncio.sleep(KEEPER_S)
+        try:
+            await asyncio.to_thread(runs.keep_up)
+        except OutlastError as error:  # a database that is away, for instance: better later than never
+            log.warning("%s", error)
+        except Exception:
+            log.exception("trouble with the keeper")
 
 
 async def holding_of(request: Request) -> Holding:

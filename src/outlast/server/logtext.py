@@ -9,6 +9,7 @@ from outlast.errors import NotFoundError
 from outlast.inside import layout
 from outlast.operations.faults import spoken
 from outlast.operations.locate import Located
+from outlast.operations.logs import check_node
 from outlast.server.events import Position
 from outlast.store.base import Store
 
@@ -25,9 +26,11 @@ class LogText:
     _starts: list[int]  # where each segment begins
 
     @classmethod
-    def read(cls, found: Located, stint: int | None = None) -> LogText:
-        """List the segments of a run, or of one stint; `NotFoundError` when it has no such stint."""
-        last = found.folder().last
+    def read(cls, found: Located, stint: int | None = None, node: int = 0) -> LogText:
+        """List the segments of a run, or of one stint, on one node; `NotFoundError` when it has no such."""
+        folder = found.folder()
+        last = folder.last
+        check_node(found.run, folder.spec, node)
         if stint is not None and not 1 <= stint <= last:
             raise NotFoundError(f"run {found.run} has no stint {stint}; it has {last or 'none yet'}")
         keys: list[str] = []
@@ -35,7 +38,7 @@ class LogText:
         size_bytes = 0
         position: Position = {}
         for number in range(1, last + 1) if stint is None else [stint]:
-            prefix = layout.log_prefix(found.run, number)
+            prefix = layout.log_prefix(found.run, number, node)
             with spoken(f"output of {found.run}"):
                 segments = [each for each in found.store.list(prefix) if each.key[len(prefix) :].isdigit()]
             for entry in sorted(segments, key=lambda each: int(each.key[len(prefix) :])):

@@ -23,20 +23,21 @@ from outlast.keeper.index import RunRow
 from outlast.keeper.opening import index_of
 from outlast.keeper.view import view_from_json
 from outlast.keeper.wake import ensure_keeper, keeper_is_there
-from outlast.model.query import FIELDS, RunQuery, sort_key
+from outlast.model.query import FIELDS, RunQuery, sort_key, using
 from outlast.operations.listing import choose_hits
 from outlast.server.paging import read_cursor, write_cursor
 from outlast.server.rows import ONE_OF, open_rows
 from outlast.settings import Settings
 
 if TYPE_CHECKING:
+    from outlast.hub.tenures import Tenure
     from outlast.keeper.search import Hit
     from outlast.server.auth import Actor
 
 #: Pages and orders of runs that are remembered until the index changes.
 _REMEMBERED = 256
 #: How often it is made sure that a keeper looks after open runs.
-_KEEPER_S = 5.0
+KEEPER_S = 5.0
 _AS_WRITTEN = '"state"'
 
 
@@ -91,6 +92,16 @@ class ReadyRuns:
                 _forget_oldest(self._pages)
             return found
 
+    def used(self, asked: Asked, tenures: Sequence[Tenure]) -> bytes:
+        """A page of the runs that used a repository, newest first, under any name at the time that it had it."""
+        with self._lock:
+            self._bring_up_to_date()
+            found = {
+                hit for each in tenures for hit in self._ordered(asked.owners, using(each.asset))
+                if each.holds(hit.created_at)
+            }  # fmt: skip
+            return _page(*self._cut(choose_hits(list(found), asked.query), asked))
+
     def find(self, actor: Actor, ref: str) -> RunRow:
         """The run that `ref` means among those that `actor` may see: an id, a name, or the beginning of an id."""
         with self._lock:
@@ -125,6 +136,11 @@ class ReadyRuns:
 
     # ---- keeping up with the index
 
+    def keep_up(self) -> None:
+        """What every question does first. Without one, a keeper that was killed would not be missed."""
+        with self._lock:
+            self._bring_up_to_date()
+
     def _is_current(self) -> bool:
         return self._inbox_mtime() == self._inbox_at and self._now() == self._version
 
@@ -149,7 +165,7 @@ class ReadyRuns:
             self._pages.clear()
             self._orders.clear()
             self._version = now
-        if time.monotonic() - self._keeper_at >= _KEEPER_S:
+        if time.monotonic() - self._keeper_at >= KEEPER_S:
             self._keeper_at = time.monotonic()
             if not keeper_is_there(self._home) and self._index.kept_runs():
                 ensure_keeper(self._home)
@@ -160,7 +176,7 @@ class ReadyRuns:
         query = asked.query
         is_plain = query.sort.removeprefix("-") == "created" and not query.name and not query.where
         texts, following = self._newest(asked) if is_plain else self._chosen(asked)
-        return b'{"runs":[%s],"next":%s}' % (b",".join(texts), orjson.dumps(following))
+        return _page(texts, following)
 
     def _newest(self, asked: Asked) -> tuple[list[bytes], str | None]:
         """By time, straight from the index on it: one page costs the same whether ten or a million runs exist."""
@@ -184,7 +200,9 @@ class ReadyRuns:
 
     def _chosen(self, asked: Asked) -> tuple[list[bytes], str | None]:
         """By anything else: all that fit are put in order once, and their pages are cut from that."""
-        hits = self._ordered(asked.owners, asked.query)
+        return self._cut(self._ordered(asked.owners, asked.query), asked)
+
+    def _cut(self, hits: list[Hit], asked: Asked) -> tuple[list[bytes], str | None]:
         start = 0
         if asked.cursor:
             *_, last = read_cursor(asked.cursor, 2)
@@ -230,6 +248,10 @@ class ReadyRuns:
         query = f"SELECT id, view_json FROM runs WHERE {_one_of('id', ids, values)}"
         found = dict(self._reader.fetch(query, values))
         return [_ready(found[run]) for run in ids if _AS_WRITTEN in found.get(run, "")]
+
+
+def _page(texts: Iterable[bytes], following: str | None) -> bytes:
+    return b'{"runs":[%s],"next":%s}' % (b",".join(texts), orjson.dumps(following))
 
 
 def _one_of(column: str, wanted: Iterable[str], values: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import signal
@@ -9,14 +10,18 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
+from fastapi import FastAPI
 
 from outlast.errors import UsageError
 from outlast.keeper.wake import ensure_keeper
 from outlast.server.app import create_app
 from outlast.server.auth import is_loopback
+from outlast.server.backstage.company import Company, back_door
+from outlast.server.backstage.parting import leave_with_parent
+from outlast.server.intake import IntakeProtocol
 from outlast.server.state import ServerState
 from outlast.settings import Settings
 
@@ -71,8 +76,6 @@ def _tell_start(
     tell(f"serving {state.settings.home} on {address} (stop with Ctrl-C)")
     if not is_loopback(serving.host) and serving.certificate is None:
         tell("notice: without --cert passwords travel unencrypted; put a TLS proxy in front, or give --cert and --key")
-    if serving.processes > 1:
-        tell("notice: several processes serve the REST API alone; for the web console start a second server beside it")
     if not has_users:
         tell("no accounts yet: whoever can open this port on this machine is admin")
         link = f"{address}/welcome?code={state.accounts.make_link(None)}"
@@ -84,34 +87,32 @@ def _run(settings: Settings, serving: Serving, state: ServerState, listening: so
     os.environ["OUTLAST_HOME"] = str(settings.home)
     os.environ["OUTLAST_DATABASE"] = settings.database
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    many = serving.processes > 1
-    config = uvicorn.Config(
-        "outlast.server.serving:app_of_child" if many else create_app(state, console=True),
-        factory=many, workers=serving.processes, log_config=None, access_log=False, server_header=False,
-        timeout_graceful_shutdown=_GRACE_S, timeout_worker_healthcheck=30, backlog=_BACKLOG,
-        ssl_certfile=serving.certificate, ssl_keyfile=serving.key,
-    )  # fmt: skip
     # uvicorn raises the signal once more when it has stopped; that is how the caller would be ended too.
     before = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
-        if many:
-            Multiprocess(config, [listening]).run()
+        if serving.processes > 1:
+            with back_door() as (back, address):
+                config = _configure(serving, functools.partial(app_of_child, address), factory=True)
+                Company(config, listening, back).run()
         else:
-            uvicorn.Server(config).run([listening])
+            uvicorn.Server(_configure(serving, create_app(state, console=True))).run([listening])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def app_of_child() -> object:
-    """The application of one of several processes, which ends with its parent, however that ends."""
-    import ctypes
+def _configure(serving: Serving, app: Callable[..., Any], *, factory: bool = False) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, factory=factory, workers=serving.processes, log_config=None, access_log=False, server_header=False,
+        timeout_graceful_shutdown=_GRACE_S, timeout_worker_healthcheck=30, backlog=_BACKLOG,
+        ssl_certfile=serving.certificate, ssl_keyfile=serving.key, http=IntakeProtocol,
+    )  # fmt: skip
 
-    from outlast.server.app import app_of_environment
 
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
-    return app_of_environment()
+def app_of_child(pages: str) -> FastAPI:
+    """The application of one of several processes; `pages` is where the process listens that makes them."""
+    leave_with_parent()
+    return create_app(ServerState.open(Settings.load(os.environ)), pages=pages)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -106,7 +106,7 @@ def start_request(
     """
     settings = holding.settings_of(actor)
     groups = state.accounts.groups.of(actor.id) if actor.id else []
-    quotas.check(usage.measure(settings, groups), quotas.Use(1, (request.gpus or 0) + (request.npus or 0)))
+    quotas.check(usage.measure(settings, groups), quotas.Use(1, usage.cards_of(vars(request))))
     run = submit_run(request, settings, wanted=wanted).id
     state.accounts.audit.add(actor.name, "run.submit", run)
     return run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from outlast.inside import layout
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 def accelerators_of(spec: dict[str, Any]) -> int:
     """How many cards each stint of a run takes."""
-    resources = spec.get("resources") or {}
-    return int(resources.get("gpus") or 0) + int(resources.get("npus") or 0)
+    return cards_of(spec.get("resources") or {})
+
+
+def cards_of(resources: Mapping[str, Any]) -> int:
+    """Cards of all nodes together."""
+    return int(resources.get("nodes") or 1) * (int(resources.get("gpus") or 0) + int(resources.get("npus") or 0))
 
 
 def measure(settings: Settings, groups: Iterable[Group]) -> list[tuple[Group, Use]]:

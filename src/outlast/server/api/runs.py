@@ -65,6 +65,7 @@ def plan_a_run(actor: Member, held: Held, body: RunBody) -> Response:
     places = [dataclasses.asdict(each) for each in plan.destinations]
     return answer({
         "spec": plan.spec.to_json(), "command": plan.platform.command, "platforms": places, "notices": plan.notices,
+        "forecast": {**dataclasses.asdict(plan.prospect), "lines": plan.prospect.lines} if plan.prospect else None,
     })  # fmt: skip
 
 
@@ -108,7 +109,7 @@ def clone_a_run(actor: Member, held: Held, state: State, run: str, body: CloneBo
     settings, wanted = held.settings_of(actor), body or CloneBody()
     need = show_run(held.settings, row.id).spec.get("resources") or {}
     groups = state.accounts.groups.of(actor.id) if actor.id else []
-    use = quotas.Use(1, int(need.get("gpus") or 0) + int(need.get("npus") or 0))
+    use = quotas.Use(1, usage.cards_of(need))
     quotas.check(usage.measure(settings, groups), use)
     made = clone_run(settings, row.id, **wanted.model_dump()).id
     state.accounts.audit.add(actor.name, "run.clone", made, of=row.id)

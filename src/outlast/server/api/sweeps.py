@@ -56,7 +56,7 @@ def start(actor: Member, held: Held, state: State, body: SweepBody) -> Response:
         members = len(plan_sweep(asked).members)
         at_once = min(members, body.at_once or members)
         groups = state.accounts.groups.of(actor.id) if actor.id else []
-        need = quotas.Use(at_once, at_once * ((body.gpus or 0) + (body.npus or 0)))
+        need = quotas.Use(at_once, at_once * usage.cards_of(body.model_dump(include={"gpus", "npus", "nodes"})))
         quotas.check(usage.measure(settings, groups), need)
         record = start_sweep(settings, asked)
     state.accounts.audit.add(actor.name, "sweep.start", record.name, members=members)

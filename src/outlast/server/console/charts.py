@@ -27,13 +27,19 @@ def overlay(panel: Mapping[str, Any], x_title: str, *, log: bool) -> dict[str, A
         "toolbox": {"right": 8, "feature": {"dataZoom": {"yAxisIndex": "none"}, "restore": {}}},
         "xAxis": {
             "type": "value", "name": x_title, "nameLocation": "middle", "nameGap": 24, "min": "dataMin",
-            "max": "dataMax", "splitLine": {"show": False},
+            "max": "dataMax", "splitLine": {"show": False}, "axisLabel": _edges(panel),
         },
         "yAxis": {
             "type": "log" if log else "value", "scale": True, "splitLine": {"lineStyle": {"color": _GRID_COLOUR}},
         },
         "series": [line for curve in panel["curves"] for line in _lines(curve)],
     }  # fmt: skip
+
+
+def _edges(panel: Mapping[str, Any]) -> dict[str, bool]:
+    """Whether the ends of the axis get a label: 0.2609802999 says nothing and covers its neighbour."""
+    places = [x for curve in panel["curves"] for line in curve["lines"] for x in line["xs"]] or [0]
+    return {"showMinLabel": float(min(places)).is_integer(), "showMaxLabel": float(max(places)).is_integer()}
 
 
 def _lines(curve: Mapping[str, Any]) -> list[dict[str, Any]]:

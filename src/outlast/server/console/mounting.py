@@ -18,11 +18,12 @@ from nicegui import core, ui
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlast.errors import OutlastError
 from outlast.server.console.access import sign_in_address
+from outlast.server.console.addresses import ConsoleMount
+from outlast.server.console.kept import Kept
 from outlast.server.console.pages import PAGES
 from outlast.server.console.shell import refused_page
 from outlast.server.console.theme import STATIC, ConsolePage, head
@@ -41,6 +42,8 @@ POLICY = (
 _BUILD_S = 30.0
 #: How long a page keeps its place on the server while its connection is away.
 _AWAY_S = 20.0
+#: Addresses of style sheets carry a digest of their content.
+_YEAR_S = 365 * 24 * 3600
 
 _BUG = "this is a bug in outlast"
 _log = logging.getLogger("outlast.server")
@@ -52,7 +55,7 @@ def mount(app: FastAPI, state: ServerState) -> None:
     """Serve the console from `app`. Once per process: NiceGUI has one application in each."""
     console.state.outlast = state
     console.state.server = app  # what its routes share is opened when it starts
-    console.add_static_files("/_console", STATIC, max_cache_age=3600)
+    console.add_static_files("/_console", STATIC, max_cache_age=_YEAR_S)
     ui.add_head_html(head(), shared=True)
     for path, build in PAGES:
         ConsolePage(path, response_timeout=_BUILD_S)(_guarded(build))
@@ -60,7 +63,9 @@ def mount(app: FastAPI, state: ServerState) -> None:
         app, title="Outlast", favicon=ICON, tailwind=False, reconnect_timeout=_AWAY_S, show_welcome_message=False,
     )  # fmt: skip
     core.sio.eio.cors_allowed_origins = None  # the page's own site only
-    app.router.routes[-1] = _ConsoleMount(_with_policy(console))
+    kept = Kept(console)
+    console.on_startup(kept.warm)
+    app.router.routes[-1] = ConsoleMount(_with_policy(kept))
 
 
 def _guarded(build: Page) -> Page:
@@ -87,19 +92,6 @@ def _guarded(build: Page) -> Page:
     others = [each for name, each in takes.items() if name != "request"]
     page.__signature__ = inspect.Signature([own, *others])  # type: ignore[attr-defined]
     return page
-
-
-class _ConsoleMount(Mount):
-    """The console at its own addresses, and nowhere else."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        super().__init__("/", app)
-        self._first = {path.split("/")[1] for path, _ in PAGES} | {"_nicegui", "_nicegui_ws", "_console", "favicon.ico"}
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if scope["type"] == "lifespan" or scope["path"].lstrip("/").split("/")[0] not in self._first:
-            return Match.NONE, {}
-        return super().matches(scope)
 
 
 def _with_policy(app: ASGIApp) -> ASGIApp:

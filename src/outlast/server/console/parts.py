@@ -13,6 +13,7 @@ from nicegui.elements.mixins.text_element import TextElement
 
 from outlast.errors import OutlastError
 from outlast.server.console.shell import heading, notify_error
+from outlast.server.console.theme import link_to
 from outlast.server.console.words import say
 from outlast.server.refusals import NotSignedIn
 
@@ -22,7 +23,7 @@ Field = TypeVar("Field", bound=ui.element)
 
 def style_sheet() -> None:
     """The style of these pieces, for the current page."""
-    ui.add_head_html('<link rel="stylesheet" href="/_console/pages.css">')
+    ui.add_head_html(link_to("pages.css"))
 
 
 @contextlib.contextmanager

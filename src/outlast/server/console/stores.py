@@ -100,7 +100,9 @@ class _Folder:
         if not shelf.things:
             text(say("This folder is empty."), "o-empty", "p")
             return
-        table = Table([say("Name"), "#" + say("Size"), say("Changed"), ""], say("Files and folders"))
+        heads = [say("Name"), "#" + say("Size"), say("Changed"), ""]
+        with ui.element("div").classes("o-things"):  # on a phone it shows no times
+            table = Table(heads, say("Files and folders"))
         for thing in shelf.things:
             size = "" if thing.is_folder else format_size(thing.size_bytes)
             changed = when(thing.modified_s) if thing.modified_s else ""

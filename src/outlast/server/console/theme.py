@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from pathlib import Path
 from typing import Literal
@@ -10,6 +11,7 @@ from nicegui import ui
 from nicegui.language import Language
 from starlette.requests import Request
 
+from outlast.server.console.kept import STATIC as NICEGUI
 from outlast.server.console.words import current_request, language
 from outlast.server.pages import LOOK_COOKIE
 from outlast.track.report.style import LEDGER_COLOURS
@@ -19,13 +21,20 @@ Look = Literal["light", "dark", "auto"]
 
 
 def head() -> str:
-    """What every page loads: the style sheet, under an address that changes with it."""
-    version = hashlib.sha256((STATIC / "console.css").read_bytes()).hexdigest()[:12]
+    """What every page loads: the style sheet, and early what its last script would ask for late."""
     ledger = "".join(
         f".l-{column}{{background:{light}}}body.body--dark .l-{column}{{background:{dark}}}"
         for column, (light, dark) in LEDGER_COLOURS.items()
     )
-    return f'<link rel="stylesheet" href="/_console/console.css?{version}"><style>{ledger}</style>'
+    early = f'<link rel="modulepreload" href="{NICEGUI}/dompurify.mjs">'
+    return f"{early}{link_to('console.css')}<style>{ledger}</style>"
+
+
+@functools.cache
+def link_to(name: str) -> str:
+    """The link to one of our style sheets, under an address that changes with it."""
+    version = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f'<link rel="stylesheet" href="/_console/{name}?{version}">'
 
 
 def look_of(request: Request | None) -> Look:

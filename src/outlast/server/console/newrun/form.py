@@ -52,9 +52,8 @@ class Form:
         with panel(say("Machine")), _fields():
             for name, label in (("cpus", say("Processor cores")), ("gpus", "GPU"), ("npus", "NPU")):
                 self._counts[name] = number(label, None, least=1 if name == "cpus" else 0)
+            self._counts["nodes"] = number(say("Nodes"), None, least=1)
             self._text("memory", say("Memory, at most"), "8G")
-            nodes = field(say("Nodes"), "1", hint=say("one machine in each stint; more are not offered yet"))
-            nodes.props("readonly")
             names = {value: say(word) if word else say("as usual") for value, word in _NETWORK.items()}
             self._network = choice(say("Network"), names, None)
 

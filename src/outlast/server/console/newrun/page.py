@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import uuid
 from functools import partial
@@ -13,13 +12,10 @@ from nicegui.events import GenericEventArguments
 from starlette.requests import Request
 
 from outlast.errors import NotFoundError, OutlastError, SpecError
-from outlast.model.view import RunView
-from outlast.operations.runs import show_run
 from outlast.server.accounts.people import Role
 from outlast.server.console.access import actor_now, actor_of, holding, member_now
 from outlast.server.console.calls import calls
 from outlast.server.console.newrun.bringing import code_of_project, code_of_run, job_as_form
-from outlast.server.console.newrun.forecasting import forecast_like
 from outlast.server.console.newrun.form import Form
 from outlast.server.console.newrun.plan import plan_facts, show_facts
 from outlast.server.console.newrun.wanted import Wanted, from_spec
@@ -54,7 +50,6 @@ class _NewRun:
         self._seen: Wanted | None = None
         self._planned: Wanted | None = None
         self._key = uuid.uuid4().hex
-        self._earlier: RunView | None = None
         self._is_good = False
 
     async def build(self) -> None:
@@ -114,17 +109,18 @@ class _NewRun:
             show_facts(plan_facts(plan["spec"]))
             for notice in plan["notices"]:
                 text(notice, "o-note", "p")
-            self._forecast(plan["spec"])
+            self._forecast(plan.get("forecast"))
 
-    def _forecast(self, spec: dict[str, Any]) -> None:
-        """Only an earlier run of the same script can tell; nothing is measured for it."""
-        earlier = self._earlier
-        if earlier is None or earlier.spec.get("script") != spec["script"] or not (earlier.epoch or earlier.step):
+    def _forecast(self, told: dict[str, Any] | None) -> None:
+        """Only an earlier run of the same script, or a probe, can tell; nothing is measured for it."""
+        if told is None:
             return
-        told = forecast_like(earlier, spec["limit_s"], spec["until"])
         heading(say("Forecast"), 3)
-        text(told.sentence, "" if told.possible else "o-refusal", "p")
-        text(say("Judged by {run}.", run=earlier.id), "o-quiet o-small", "p")
+        text(told["sentence"], "" if told["possible"] else "o-refusal", "p")
+        for words in told["lines"][1:]:
+            text(words, "", "p")
+        if told["run"]:
+            text(say("Judged by {run}.", run=told["run"]), "o-quiet o-small", "p")
 
     def _set_good(self, good: bool) -> None:
         self._is_good = good
@@ -146,7 +142,6 @@ class _NewRun:
         if pinned:
             with contextlib.suppress(NotFoundError):  # gone since, or of somebody else: the code as it was packed
                 code = await code_of_project(pinned)
-        self._earlier = await asyncio.to_thread(show_run, held.settings, str(spec["id"]))
         self._form.fill(from_spec(spec, code))
         self._note([say("This is what {run} was asked for.", run=spec["id"])])
 

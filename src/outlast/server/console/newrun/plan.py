@@ -21,6 +21,7 @@ def plan_facts(spec: Mapping[str, Any]) -> dict[str, str]:
     limit_s, most = spec["limit_s"], spec["max_stints"]
     machine = [f"{need['cpus']} cpu", *(f"{need[kind]} {kind[:-1]}" for kind in ("gpus", "npus") if need[kind])]
     machine += [format_size(need["memory_bytes"])] if need["memory_bytes"] else []
+    machine += [f"× {need['nodes']}"] if need.get("nodes", 1) > 1 else []
     facts = {
         say("Script"): shlex.join([spec["script"], *params, *spec["args"]]),
         say("Code"): f"{files(spec['code']['files'])}, {format_size(spec['code']['size_bytes'])}",

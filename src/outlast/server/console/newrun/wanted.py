@@ -55,6 +55,7 @@ class Wanted:
     memory: str = ""
     gpus: int | None = None
     npus: int | None = None
+    nodes: int | None = None
     network: bool | None = None
     limit: str = ""
     stints: str = ""
@@ -78,7 +79,7 @@ class Wanted:
         for each in ("name", "environment", "contract", "checkpoint", "requirements", "memory", "limit", "stints",
                      "until", "grace"):  # fmt: skip
             said[each] = getattr(self, each).strip() or None
-        for each in ("cpus", "gpus", "npus", "retries", "network"):
+        for each in ("cpus", "gpus", "npus", "nodes", "retries", "network"):
             said[each] = getattr(self, each)
         return {name: value for name, value in said.items() if value not in (None, [])}
 
@@ -101,7 +102,7 @@ class Wanted:
             for name, value in rows:
                 add(flag, f"{name}={shown_value(name, value)}" if name else "")
         for flag in ("contract", "environment", "requirements", "limit", "stints", "until", "grace", "retries", "cpus",
-                     "memory", "gpus", "npus"):  # fmt: skip
+                     "memory", "gpus", "npus", "nodes"):  # fmt: skip
             add(f"--{flag}", getattr(self, flag))
         add("--platform", ",".join(self.platforms))
         if self.network is not None:
@@ -166,6 +167,7 @@ def from_spec(spec: Mapping[str, Any], code: Code | None) -> Wanted:
         memory=str(need.get("memory_bytes") or ""),
         gpus=need.get("gpus") or None,
         npus=need.get("npus") or None,
+        nodes=need.get("nodes") if (need.get("nodes") or 1) > 1 else None,
         network=None if spec.get("network", True) else False,
         limit=_time(spec.get("limit_s")),
         stints=str(spec.get("max_stints") or ""),
@@ -195,7 +197,7 @@ def from_toml(toml: TomlFile, before: Wanted) -> Wanted:
     )
 
 
-_COUNTS = ("cpus", "gpus", "npus", "retries", "network")
+_COUNTS = ("cpus", "gpus", "npus", "nodes", "retries", "network")
 
 
 def _time(seconds: float | None) -> str:
