@@ -100,7 +100,7 @@ class Lab:
                 raise AssertionError(f"{run} is still {view.state}: {view.to_json(detail=True)}\n{self.story()}")
             time.sleep(0.05)
 
-    def until(self, condition, timeout_s=150, pause_s=0.01):
+    def until(self, condition, timeout_s=150, pause_s=0.03):
         """Wait for a condition and return what it returned."""
         deadline = time.monotonic() + timeout_s
         while True:

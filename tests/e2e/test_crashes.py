@@ -1,5 +1,6 @@
 """Kill -9 anything at any moment: the final weights are those of the uninterrupted run, bit for bit."""
 
+import functools
 import hashlib
 import os
 import random
@@ -11,12 +12,14 @@ from lab import RELENTLESS, Lab, kill
 from outlast.inside.checkpoints import Checkpoints
 from outlast.inside.stores import open_store
 
+#: In each of four ways: two hundred in one run of the tests, and `make soak` has the patience for many more.
 KILLS = 500 if os.environ.get("OUTLAST_SOAK") else 50
 #: Enough for about half a second of training between two kills.
 EPOCHS = 8 * KILLS
 WORK = 60000
 
 
+@functools.cache
 def straight_weights(script):
     """`counted.py` carries its weights from epoch to epoch as hexadecimal text, `answering.py` as bytes."""
     text = "0" * 64
@@ -69,7 +72,9 @@ def test_final_weights_survive_any_number_of_kills(tmp_path, script, sandbox):
                 break
             kind = chance.choice(["script", "script", "runner", "runner", "keeper"])
             lab.wake()
-            targets = lab.until(lambda kind=kind: victims(lab, kind) or lab.client.runs.get(run).state.is_final)
+            targets = lab.until(
+                lambda kind=kind: victims(lab, kind) or lab.client.runs.get(run).state.is_final, pause_s=0.05
+            )
             if targets is True:
                 continue
             # A random moment: start-up takes about a fifth of a second, an epoch about a twentieth.

@@ -172,7 +172,7 @@ class Lab:
         return json.dumps([[end.reason, end.message] for end in self.ends()]) + "\n".join(logs)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def boot(tmp_path_factory):
     return boot_file(tmp_path_factory.mktemp("boot"))
 

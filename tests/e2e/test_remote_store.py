@@ -78,7 +78,7 @@ def test_chained_run_in_a_bucket_ends_like_a_straight_one(bucket_lab, seaweed, s
     train = lab.project(script)
     lab.write(f"{train.parent.name}/outlast.toml", f'[run]\nstore = "{store}/"\n')
     done = lab.outlast(
-        "run", train, "--checkpoint", "ckpt", "--output", "out", "--limit", "5s",
+        "run", train, "--checkpoint", "ckpt", "--output", "out", "--limit", "8s",
         "--", "--epochs", epochs, "--pace", 0.4,
     )  # fmt: skip
     run = done.stdout.split()[1]
@@ -236,7 +236,7 @@ def test_chained_run_in_hdfs_ends_like_a_straight_one(tmp_path, hadoop):
     try:
         done = lab.outlast(
             "run", lab.project("counted.py"), "--store", f"hdfs://{hadoop.authority}{folder}/runs",
-            "--checkpoint", "ckpt", "--output", "out", "--limit", "4s", "--", "--epochs", 20, "--pace", 0.4,
+            "--checkpoint", "ckpt", "--output", "out", "--limit", "6s", "--", "--epochs", 20, "--pace", 0.4,
         )  # fmt: skip
         run = done.stdout.split()[1]
         assert lab.show(run)["stint_count"] >= 2

@@ -10,7 +10,7 @@ from outlast.remote.server import server_of
 from outlast.remote.submitting import send_request
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def root(served, tmp_path_factory):
     """The server's admin at a terminal."""
     home = tmp_path_factory.mktemp("root") / "home"
@@ -67,7 +67,7 @@ def test_local_verbs_stay_local(there, tmp_path):
     assert there.type("config").code == 0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def measured(served):
     """Two runs of ann that have measured something, without having been trained."""
     runs = []

@@ -12,7 +12,7 @@ from outlast.errors import NotFoundError
 TRAIN = "run train.py --name mine --data ./mnist --checkpoint ckpt --output out -- --epochs 3"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def trained(here, there, project):
     """The same training at home and on the server; how each was told."""
     told = {}

@@ -43,15 +43,11 @@ def answering(status, body):
             thread.join()
 
 
-def _free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
 def test_a_server_that_is_not_there_is_named(there):
-    url = f"http://127.0.0.1:{_free_port()}"
-    said = there.type(f"--server {url} ps")
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # bound, not listening
+        url = f"http://127.0.0.1:{held.getsockname()[1]}"
+        said = there.type(f"--server {url} ps")
     assert said.code == 12 and f"no outlast server answers at {url}" in said.err and "Traceback" not in said.err
 
 

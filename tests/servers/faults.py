@@ -34,6 +34,7 @@ class Fault:
     date: str = ""
     piece_bytes: int = 64
     pause_s: float = 0.01
+    words: tuple[str, str] = ("", "")  # what stands in the answer, and what is to stand there instead
     reached: threading.Event = dataclasses.field(default_factory=threading.Event)  # a stall has begun
     released: threading.Event = dataclasses.field(default_factory=threading.Event)  # set it to let a stall go on
     left: int = dataclasses.field(init=False)
@@ -88,6 +89,16 @@ def corrupt(**matching: Any) -> Fault:
 def corrupt_request(**matching: Any) -> Fault:
     """Change one byte of the request's body."""
     return Fault("corrupt request", **matching)
+
+
+def rephrase(old: str, new: str, **matching: Any) -> Fault:
+    """Hand the answer on with other words in its body."""
+    return Fault("rephrase", words=(old, new), **matching)
+
+
+def stall_after(**matching: Any) -> Fault:
+    """Let the server do it, and keep its answer back until the client gives up or `released` is set."""
+    return Fault("stall after", **matching)
 
 
 def stall(**matching: Any) -> Fault:

@@ -173,6 +173,10 @@ class Faulty:
         if fault.kind == "date":
             answer.set("Date", fault.date)
         body = answer.body(answers, method)
+        if fault.kind == "stall after":
+            self._stall(client, fault)
+        if fault.kind == "rephrase":
+            body = _rephrased(answer, body, fault)
         if fault.kind == "truncate" and answer.length:
             body = _first(body, fault.offset(answer.length))
             answer.set("Content-Length", str(fault.offset(answer.length)))
@@ -221,6 +225,14 @@ class Faulty:
 
 
 _HARMLESS = Fault("")
+
+
+def _rephrased(answer: Head, pieces: Iterable[bytes], fault: Fault) -> Iterable[bytes]:
+    old, new = (word.encode() for word in fault.words)
+    body = b"".join(pieces).replace(old, new)
+    if answer.length is not None:
+        answer.set("Content-Length", str(len(body)))
+    return [body]
 
 
 def _first(pieces: Iterable[bytes], count: int) -> Iterator[bytes]:

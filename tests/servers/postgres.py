@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
+
+from servers.ports import free_ports
 
 
 @pytest.fixture(scope="session")
@@ -23,9 +24,7 @@ def postgres():
     if os.getuid() == 0:
         shutil.chown(folder, "postgres", "postgres")
         as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_ports(1)[0]
 
     def call(name: str, *arguments: str) -> None:
         command = [str(found[-1].with_name(name)), "-D", str(folder / "data"), *arguments]
@@ -49,6 +48,13 @@ def empty_postgres(postgres):
     address = postgres.replace("postgresql:", "postgresql+psycopg:")
     engine = sa.create_engine(address)
     with engine.begin() as connection:
+        # What a client asked for just before it was killed is still done, and would be done to the new tables.
+        connection.execute(
+            sa.text(
+                "SELECT pg_terminate_backend(pid, 120000) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
         connection.execute(sa.text("DROP SCHEMA public CASCADE"))
         connection.execute(sa.text("CREATE SCHEMA public"))
     engine.dispose()

@@ -212,6 +212,23 @@ def test_a_stall_lasts_until_it_is_released(proxy, client):
     assert client.getresponse().read() == BODY
 
 
+def test_an_answer_kept_back_is_of_a_request_that_was_done(proxy, client, server):
+    fault = faults.stall_after()
+    proxy.add(fault)
+    client.request("PUT", "/", b"x")
+    assert fault.reached.wait(150)
+    assert server.puts == [b"x"]
+    fault.released.set()
+    assert client.getresponse().read() == b"x"
+
+
+@pytest.mark.parametrize("path", ["/", "/chunked"])
+def test_words_of_an_answer_can_be_others(proxy, client, path):
+    proxy.add(faults.rephrase("ABC", "another length", path=f"^{path}$"))
+    assert ask(client, path=path) == (200, BODY.replace(b"ABC", b"another length"))
+    assert ask(client, path=path) == (200, BODY)
+
+
 @pytest.mark.parametrize("fault", [stall(), faults.stall_in_body()], ids=["before", "in the body"])
 def test_a_stall_ends_when_the_client_gives_up(proxy, fault):
     fault.left = 1
