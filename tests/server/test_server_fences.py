@@ -5,7 +5,7 @@ import json
 import pytest
 
 from outlast.model.request import RunRequest
-from outlast.server.fences import check_request
+from outlast.server.fences import check_address, check_request
 from outlast.server.refusals import NotAllowed
 from outlast.settings import Settings
 
@@ -27,3 +27,16 @@ def test_the_code_of_a_job_file_never_lies_above_the_uploads(tmp_path):
     (tmp_path / ".vscode" / "settings.json").write_text("{}")
     with pytest.raises(NotAllowed, match="server's machine"):
         check_request(request, settings, own, ())
+
+
+@pytest.mark.parametrize(
+    "path", ["/.reserved/.inodes/16388", "/.reserved/.inodes", "/.reserved/raw/runs", "//.reserved/x"]
+)
+def test_no_number_of_hdfs_leads_into_the_store_of_runs(path):
+    with pytest.raises(NotAllowed, match="number"):
+        check_address(f"hdfs://namenode:9870{path}", ["hdfs://namenode:9870/runs"])
+
+
+def test_a_member_is_told_to_name_a_bucket():
+    with pytest.raises(NotAllowed, match="admins only"):
+        check_address("s3://", [])

@@ -67,12 +67,16 @@ def _check_switches(resolved: Resolved, settings: Settings, brought: Container[s
 
 def check_address(text: str, run_stores: Iterable[str], *, deep: bool = False) -> None:
     """Refuse an address of this machine, and one in a store of runs; with `deep` also one above such a store."""
+    if text.endswith(tuple(f"{scheme}://" for scheme in BUCKETS)):
+        raise NotAllowed(f"all buckets of {text} are shown to admins only", hint=f"name one, like {text}bucket/")
     try:
         address = parse(text)
     except InsideError as error:
         raise translate(error) from None
     if address.scheme == "file":
         raise NotAllowed(f"{text} is on the server's machine", hint="name a bucket or HDFS, or upload it")
+    if address.scheme == "hdfs" and f"{address.path}/".startswith("/.reserved/"):
+        raise NotAllowed(f"{text} names a file by its number, which may lie anywhere", hint="write its path")
     for store in run_stores:
         if not store.startswith("file:") and _overlaps(address, parse(store), deep):
             raise NotAllowed(f"{text} holds the runs of everybody", hint="see runs with: GET /api/v1/runs")

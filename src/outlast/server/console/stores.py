@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from outlast.errors import OutlastError
 from outlast.model.quantities import format_size
+from outlast.server.accounts.people import Role
 from outlast.server.console import store_dialogs
 from outlast.server.console.access import actor_of
 from outlast.server.console.calls import calls
@@ -27,7 +28,7 @@ async def stores_page(request: Request, at: str = "", cursor: str = "") -> None:
         style_sheet()
         _address_box(at)
         if not at:
-            await _places()
+            await _places(actor.role is Role.ADMIN)
         else:
             await _Folder(at, cursor).show()
 
@@ -39,7 +40,7 @@ def _address_box(at: str) -> None:
         box.on("keydown.enter", lambda: opened.run_method("click"))
 
 
-async def _places() -> None:
+async def _places(is_admin: bool) -> None:
     places = await known_places()
     with panel(say("Known places")):
         if not places:
@@ -49,7 +50,8 @@ async def _places() -> None:
         table = Table([say("Place"), say("Server"), ""], say("Known places"))
         for address, endpoint in places:
             with table.row(address, endpoint):
-                if not address.endswith("@"):
+                # All buckets of an account are shown to admins only, and of one that is named to nobody.
+                if not address.endswith("@" if is_admin else ("@", "://")):
                     link(page_of(address), say("Open"), "o-button")
                 else:
                     text(say("add a bucket to the address"), "o-quiet")
