@@ -143,7 +143,7 @@ def test_a_body_arrives_as_it_was_sent_however_it_is_cut(sizes):
     async def run():
         import asyncio
 
-        body = bodies.Arriving(_Wire(messages), asyncio.get_running_loop())
+        body = bodies.Arriving({}, _Wire(messages), asyncio.get_running_loop())
         return await anyio.to_thread.run_sync(lambda: b"".join(body))
 
     assert anyio.run(run) == b"".join(sent)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import Future
-from typing import Final
+from typing import Final, cast
 
-from starlette.types import Receive
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope
 
+from outlast.server.intake import pieces
 from outlast.webhdfs.refusals import Torn
 
 PIECE_BYTES: Final = 1 << 20
@@ -20,42 +21,37 @@ class TooSlow(Torn):
 
 
 class Arriving:
-    """The body of a request as an ordinary iterator, for one worker thread. The next piece comes while one is used.
+    """The body of a request as an ordinary iterator, for one worker thread.
 
-    Nothing is asked for before the first piece is wanted: only then gets a client that waits for leave (`Expect`) it.
+    A piece is good until the next one is asked for, which comes in while it is used. Nothing is asked for before the
+    first one is wanted: only then gets a client that waits for leave (`Expect`) it.
     """
 
-    def __init__(self, receive: Receive, loop: asyncio.AbstractEventLoop) -> None:
-        self._receive = receive
+    def __init__(self, scope: Scope, receive: Receive, loop: asyncio.AbstractEventLoop) -> None:
+        self._pieces = pieces(scope, receive)
         self._loop = loop
-        self._coming: Future[bytes] | None = None
-        self._is_finished = False
 
     def __iter__(self) -> Arriving:
         return self
 
     def __next__(self) -> bytes:
-        piece = (self._coming or self._order()).result()
-        if not piece:
+        piece = asyncio.run_coroutine_threadsafe(self._next(), self._loop).result()
+        if piece is None:
             raise StopIteration
-        self._coming = self._order()
         return piece
 
-    def _order(self) -> Future[bytes]:
-        return asyncio.run_coroutine_threadsafe(self._gather(), self._loop)
+    async def close(self) -> None:
+        """Nobody wants the rest."""
+        await self._pieces.aclose()
 
-    async def _gather(self) -> bytes:
-        """About a mebibyte: many small pieces would cost a change of threads each. Empty at the end."""
-        pieces, size = list[bytes](), 0
+    async def _next(self) -> bytes | None:
         try:
             async with asyncio.timeout(PIECE_LIMIT_S):
-                while size < PIECE_BYTES and not self._is_finished:
-                    message = await self._receive()
-                    if message["type"] == "http.disconnect":
-                        raise Torn("the client went away")
-                    pieces.append(message.get("body", b""))
-                    size += len(pieces[-1])
-                    self._is_finished = not message.get("more_body", False)
+                async for piece in self._pieces:
+                    if piece:
+                        return cast(bytes, piece)  # memory of ours, which everybody here only writes out
+        except ClientDisconnect:
+            raise Torn("the client went away") from None
         except TimeoutError:
-            raise TooSlow(f"{size} bytes came within {PIECE_LIMIT_S:g} s") from None
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            raise TooSlow(f"less than {PIECE_BYTES} bytes came within {PIECE_LIMIT_S:g} s") from None
+        return None

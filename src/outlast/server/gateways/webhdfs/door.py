@@ -94,13 +94,16 @@ class Door:
         if call.operation == "GETDELEGATIONTOKEN" and caller.actor.id:
             return await run_in_threadpool(self._delegate, caller)
         origin = protocol.origin_of(request.url.scheme, request.headers.get("host", ""), "http://127.0.0.1") + prefix
-        body = Arriving(request.receive, asyncio.get_running_loop())
+        body = Arriving(request.scope, request.receive, asyncio.get_running_loop())
         work = functools.partial(self._work, call, caller, body, origin)
-        if not (call.is_data and call.operation in ("CREATE", "APPEND")) and not is_in_stores(call.path):
-            answer = await run_in_threadpool(work)
-        else:
-            async with self._turns[caller.actor.name]:
-                answer = await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        try:
+            if not (call.is_data and call.operation in ("CREATE", "APPEND")) and not is_in_stores(call.path):
+                answer = await run_in_threadpool(work)
+            else:
+                async with self._turns[caller.actor.name]:
+                    answer = await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        finally:
+            await body.close()
         token = delegated(request)
         if token and answer.status == 307:  # some clients do not repeat it
             answer = answer._replace(location=f"{answer.location}&{urlencode({'delegation': token})}")

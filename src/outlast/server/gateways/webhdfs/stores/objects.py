@@ -114,15 +114,13 @@ class _Parts:
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The pieces, gathered into parts; the last is smaller than a part, and may be empty."""
     limit, number = _PART_BYTES, 0
-    held, size = list[bytes](), 0
+    held = bytearray()  # a piece is good only until the next one
     for piece in pieces:
-        held.append(piece)
-        size += len(piece)
-        if size >= limit:
-            block = b"".join(held)
-            held, size, number = [], 0, number + 1
+        held += piece
+        if len(held) >= limit:
+            block, held, number = bytes(held), bytearray(), number + 1
             yield block
             del block
             if number % _PARTS_OF_A_SIZE == 0:
                 limit *= 2
-    yield b"".join(held)
+    yield bytes(held)
