@@ -156,7 +156,7 @@ def test_what_is_wrong_with_a_job_is_said_at_once_and_leaves_no_job(pai):
 
 def test_virtual_clusters_users_and_tokens(pai):
     clusters = pai.pai("ann", "GET", "v1/virtual-clusters").json()
-    assert set(clusters) == {"default", "fast"} and clusters["fast"]["capacity"] > clusters["default"]["capacity"]
+    assert {"default", "fast"} <= set(clusters) and clusters["fast"]["capacity"] > clusters["default"]["capacity"]
     assert pai.pai("ann", "GET", "v2/virtual-clusters/none").json()["code"] == "NoVirtualClusterError"
     other = pai.pai("ben", "POST", "v1/user/ben/jobs", json=_v1("x", "true", virtualCluster="fast"))
     assert (other.status_code, other.json()["code"]) == (403, "ForbiddenUserError")
