@@ -17,7 +17,7 @@ from outlast.server.console.access import actor_now, actor_of, holding, member_n
 from outlast.server.console.calls import calls
 from outlast.server.console.newrun.bringing import code_of_project, code_of_run, job_as_form
 from outlast.server.console.newrun.form import Form
-from outlast.server.console.newrun.plan import plan_facts, show_facts
+from outlast.server.console.newrun.plan import forecast_words, plan_facts, show_facts
 from outlast.server.console.newrun.wanted import Wanted, from_spec
 from outlast.server.console.parts import answered, button, copyable, dialog, go, panel, spoken, style_sheet, text, told
 from outlast.server.console.shell import frame, heading
@@ -109,14 +109,18 @@ class _NewRun:
             show_facts(plan_facts(plan["spec"]))
             for notice in plan["notices"]:
                 text(notice, "o-note", "p")
-            self._forecast(plan.get("forecast"))
+            self._forecast(plan.get("forecast"), plan["spec"]["script"])
 
-    def _forecast(self, told: dict[str, Any] | None) -> None:
+    def _forecast(self, told: dict[str, Any] | None, script: str) -> None:
         """Only an earlier run of the same script, or a probe, can tell; nothing is measured for it."""
         if told is None:
             return
         heading(say("Forecast"), 3)
-        text(told["sentence"], "" if told["possible"] else "o-refusal", "p")
+        if not told["basis"] and script:
+            text(say("How long it will take is not known yet. Measure it with:"), "", "p")
+            text(f"outlast probe {script}", "o-mono", "code")
+        else:
+            text(forecast_words(told), "" if told["possible"] else "o-refusal", "p")
         for words in told["lines"][1:]:
             text(words, "", "p")
         if told["run"]:

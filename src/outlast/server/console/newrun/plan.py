@@ -10,7 +10,8 @@ from nicegui import ui
 
 from outlast.model.parameters import shown_value
 from outlast.model.quantities import format_duration, format_size
-from outlast.server.console.parts import files, text
+from outlast.server.console.formats import duration, percent
+from outlast.server.console.parts import files, text, when
 from outlast.server.console.words import say
 
 
@@ -37,6 +38,15 @@ def plan_facts(spec: Mapping[str, Any]) -> dict[str, str]:
         say("Packages"): spec["requirements"] or "",
     }  # fmt: skip
     return {name: value for name, value in facts.items() if value}
+
+
+def forecast_words(told: Mapping[str, Any]) -> str:
+    """What a run will take, in the reader's language; what keeps it from ever ending is said as the plan says it."""
+    if told["stints"] is None:
+        return str(told["sentence"])
+    stints = say("1 stint") if told["stints"] == 1 else say("{count} stints", count=told["stints"])
+    lost = say("{part} lost", part=percent(told["lost_fraction"]))
+    return " · ".join([stints, duration(told["total_s"]), say("done at {moment}", moment=when(told["done_at"])), lost])
 
 
 def show_facts(facts: Mapping[str, str]) -> None:

@@ -65,6 +65,11 @@ TEXTS: dict[str, str] = {
     "as many as it takes": "不限，直到完成",
     "the script ends": "脚本结束",
     "Forecast": "预计",
+    "How long it will take is not known yet. Measure it with:": "还不知道需要多久，可以用这条命令测一下：",
+    "1 stint": "1 段",
+    "{count} stints": "{count} 段",
+    "done at {moment}": "{moment} 完成",
+    "{part} lost": "损耗 {part}",
     "Judged by {run}.": "依据 {run} 的实际情况。",
     # from elsewhere
     "Copy an earlier run": "复制已有训练",
