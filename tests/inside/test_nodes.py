@@ -1,6 +1,7 @@
 """Several nodes in one stint: one of them is the stint, and none is left behind."""
 
 import signal
+import textwrap
 from types import SimpleNamespace
 
 import pytest
@@ -64,6 +65,21 @@ def test_a_lost_node_ends_the_stint_and_the_next_one_goes_on(held, opens):
     assert (end.reason, end.message) == ("lost", "node 1 was lost: its process is gone")
     assert finish(held) == expected_sum()
     assert "restored checkpoint 0001-00000" in held.node_log(1, 2)
+
+
+def test_a_node_that_does_not_want_to_leave_holds_nobody_up(make):
+    """Its saves do not count, so it gets no grace: an hour of it would have to pass here otherwise."""
+    stubborn = """
+        import os, signal, time
+        print("here", flush=True)
+        if os.environ["NODE_RANK"] == "1":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            while True:
+                time.sleep(0.1)
+    """
+    bench = make(script=textwrap.dedent(stubborn))
+    assert bench.play_nodes(grace_s=3600.0).reason == "finished"
+    assert (bench.node_end(1).reason, bench.node_log(1).splitlines()[0]) == ("stopped", "here")
 
 
 def test_nodes_end_with_a_stint_that_somebody_else_has_ended(held):

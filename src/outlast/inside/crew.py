@@ -25,7 +25,7 @@ SILENT_S = 60.0
 #: Machines of one job start minutes apart when an image has to be pulled first.
 COMING_S = 1800.0
 LOOK_S = 0.25
-#: A node ends its script within the grace, then its last output has to go up.
+#: A node ends its script within seconds, then its last output has to go up.
 _FAREWELL_S = 5.0
 
 

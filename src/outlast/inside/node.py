@@ -34,6 +34,8 @@ from .stores.base import Store
 from .tail import Tail
 
 _TURN_S = 0.05
+#: For a script that does not leave at once when node 0 has: nothing that it could still do would count.
+_COURTESY_S = 2.0
 
 
 class NodePulse(Pulse):
@@ -232,7 +234,7 @@ class _Following:
         elif self._pulse.leaving.is_set():
             if self._ask(verdict.STOP, "the script of node 0 has ended", now_s):
                 child.terminate()
-            elif now_s - self._asked_at_s >= self._stint.order.grace_s:
+            elif now_s - self._asked_at_s >= min(_COURTESY_S, self._stint.order.grace_s):
                 child.kill()
         elif self._taken.is_set() and self._ask(verdict.PREEMPTED, "the machine is being taken away", now_s):
             self._stint.enter("handing-over")  # node 0 reads it in the beat, and saves while all are still there
