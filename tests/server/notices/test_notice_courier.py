@@ -245,7 +245,7 @@ def test_no_secret_is_ever_written_to_a_log_or_shown(lab, hook, caplog):
 
 
 def test_a_round_works_in_the_background_until_it_is_stopped(lab, hook, monkeypatch):
-    monkeypatch.setattr("outlast.server.notices.courier.PAUSE_S", 0.01)
+    monkeypatch.setattr("outlast.server.rounds.PAUSE_S", 0.01)
     lab.desk.add("ann", "slack", hook.url())
     lab.courier.start()
     lab.run("a", "failed")

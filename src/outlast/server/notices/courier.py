@@ -6,12 +6,9 @@ import dataclasses
 import logging
 import os
 import secrets
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from outlast.errors import OutlastError
-from outlast.inside.errors import InsideError
 from outlast.keeper.home import Home
 from outlast.keeper.opening import index_of
 from outlast.server.accounts.book import Accounts
@@ -24,11 +21,11 @@ from outlast.server.notices.outcome import Undelivered
 from outlast.server.notices.sending import Sender
 from outlast.server.notices.texts import compose
 from outlast.server.notices.watching import PATIENCE_S, Watcher
+from outlast.server.rounds import Rounds
 from outlast.settings import Settings
 
 log = logging.getLogger("outlast.server")
 
-PAUSE_S = 2.0
 #: A process that died leaves the work to another one after so long.
 LEASE_S = 20.0
 _TIDY_S = 600.0
@@ -36,10 +33,13 @@ _TIDY_S = 600.0
 _ABREAST = 8
 
 
-class Courier:
+class Courier(Rounds):
     """One round: take the lease, look, send what is due. `start` makes rounds in a thread until `stop`."""
 
+    what = "notifications"
+
     def __init__(self, settings: Settings, database: Database, *, patience_s: float = PATIENCE_S) -> None:
+        super().__init__()
         self._settings = settings
         self._accounts = Accounts(database)
         self.channels = Channels(database)
@@ -49,17 +49,9 @@ class Courier:
         )
         self._holder = secrets.token_hex(8)
         self._leased_until = self._tidied_at = float("-inf")
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="outlast-notices", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def stop(self) -> None:
-        """Returns when nothing is on its way any more."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join()
+        super().stop()
         if self._leased_until > float("-inf"):
             self.deliveries.release_lease(self._holder)
 
@@ -78,15 +70,6 @@ class Courier:
             self._tidied_at = time.monotonic()
             self.deliveries.tidy()
         return len(due)
-
-    def _work(self) -> None:
-        while not self._stopping.wait(PAUSE_S):
-            try:
-                self.round()
-            except (OutlastError, InsideError) as error:
-                log.warning("notifications have to wait: %s", error)
-            except Exception:
-                log.exception("notifications failed")
 
     def _has_lease(self) -> bool:
         """Renewed long before it ends, and not at every round: each time is a write."""

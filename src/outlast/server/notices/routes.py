@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, FastAPI, Path, Request
+from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from outlast.server.accounts.bodies import Label
@@ -19,22 +16,12 @@ from outlast.server.notices.desk import NoticeDesk
 from outlast.server.notices.events import Event
 from outlast.server.notices.texts import LANGUAGES
 from outlast.server.notices.wire import KINDS
+from outlast.server.rounds import while_serving
 from outlast.server.state import ServerState, state_of
 
-
-@contextlib.asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Deliver messages as long as the server runs."""
-    state: ServerState = app.state.outlast
-    courier = Courier(state.settings, state.database)
-    courier.start()
-    try:
-        yield
-    finally:
-        await run_in_threadpool(courier.stop)
-
-
-router = APIRouter(tags=["notifications"], lifespan=lifespan)
+router = APIRouter(
+    tags=["notifications"], lifespan=while_serving(lambda state: Courier(state.settings, state.database))
+)
 
 State = Annotated[ServerState, Depends(state_of)]
 ChannelId = Annotated[str, Path(pattern=r"^[0-9a-f]{1,16}$")]

@@ -6,16 +6,12 @@ comes first. A place that cannot be reached is tried again, and after that a War
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import shutil
 import tempfile
-import threading
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI
-from starlette.concurrency import run_in_threadpool
+from fastapi import APIRouter
 
 from outlast.errors import OutlastError, StoreError
 from outlast.inside.errors import InsideError
@@ -30,12 +26,11 @@ from outlast.server.gateways.modelarts.jobs import SeenJob, see
 from outlast.server.gateways.modelarts.logs import open_log
 from outlast.server.gateways.modelarts.phases import FINAL
 from outlast.server.logtext import LogText
-from outlast.server.state import ServerState
+from outlast.server.rounds import Rounds, while_serving
 from outlast.settings import Settings
 
 log = logging.getLogger("outlast.server")
 
-PAUSE_S = 2.0
 #: Waits after tries that failed; when they are used up, the log stays where it is.
 BACKOFF_S = (10.0, 60.0, 600.0)
 #: The cloud keeps so much of an output and drops the rest; of ours the newest part is brought.
@@ -43,24 +38,16 @@ MOST_BYTES = 1 << 30
 _PIECE_BYTES = 1 << 20
 
 
-class Carrier:
-    """Looks for jobs that have ended and brings their logs, in a thread of its own from `start` to `stop`."""
+class Carrier(Rounds):
+    """Looks for jobs that have ended and brings their logs."""
+
+    what = "logs of ModelArts jobs"
 
     def __init__(self, settings: Settings, database: Database) -> None:
+        super().__init__()
         self._settings = settings
         self._book = JobBook(database)
         self._exports = Exports(database)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="outlast-modelarts-logs", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Returns when nothing is on its way any more."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join()
 
     def round(self) -> int:
         """Bring what can be brought; how many logs arrived."""
@@ -104,15 +91,6 @@ class Carrier:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _work(self) -> None:
-        while not self._stopping.wait(PAUSE_S):
-            try:
-                self.round()
-            except (OutlastError, InsideError) as error:
-                log.warning("logs of ModelArts jobs have to wait: %s", error)
-            except Exception:
-                log.exception("bringing logs of ModelArts jobs failed")
-
 
 def export_name(seen: SeenJob, node: int = 0) -> str:
     """What a machine's log is called in OBS, in the job's generation."""
@@ -133,16 +111,4 @@ def _write(text: LogText | None, path: Path) -> None:
             place += len(piece)
 
 
-@contextlib.asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Bring logs as long as the server runs."""
-    state: ServerState = app.state.outlast
-    carrier = Carrier(state.settings, state.database)
-    carrier.start()
-    try:
-        yield
-    finally:
-        await run_in_threadpool(carrier.stop)
-
-
-router = APIRouter(lifespan=_lifespan)
+router = APIRouter(lifespan=while_serving(lambda state: Carrier(state.settings, state.database)))
