@@ -199,8 +199,9 @@ def test_killing_the_runner_ends_the_script_too(tmp_path):
     script = "import os, time\nopen('pid.txt', 'w').write(str(os.getpid()))\nprint('up', flush=True)\ntime.sleep(600)"
     bench = StintBench(tmp_path, script)
     runner = bench.start()
-    pid_file = eventually(lambda: next(iter(tmp_path.rglob("pid.txt")), None))
-    pid = eventually(lambda: int(pid_file.read_text() or 0))
+    pid_file = tmp_path / "work/0001/tree/code/pid.txt"
+    eventually(lambda: pid_file.exists() and pid_file.read_text())
+    pid = int(pid_file.read_text())
     runner.kill()
     runner.communicate()
     eventually(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2])

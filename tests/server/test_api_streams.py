@@ -49,6 +49,8 @@ def test_a_reader_that_is_cut_off_at_random_misses_and_repeats_nothing(api, run)
                 text = f"{stint}.{number} {'x' * dice.randrange(3000)}\r\nnext é中\n"
                 written.append(text)
                 api.say(run, stint, number, text.encode())
+            # Without a checkpoint the run would be over: the next stint would have nothing to go on from.
+            api.keep(run, {"weights.bin": b"%d" % stint}, key=f"{stint:04d}-000001")
             api.end(run, stint, "finished" if stint == 3 else "hand-over")
 
     writer = threading.Thread(target=write)
