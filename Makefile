@@ -8,6 +8,9 @@ SEED ?=
 PYTEST_ARGS ?=
 # Test processes at once. More than there are cores saves time, and makes tests that wait for stints wait longer.
 WORKERS ?= 2
+# A lock file names everything, so nothing is left to resolve: left to it, older pips take `coverage[toml]` for another
+# package than the locked `coverage`, and refuse as soon as a newer one is published.
+LOCKED := --quiet --require-hashes --no-deps
 
 .PHONY: test setup packages lint types unit cover bench soak lock docs clean
 
@@ -18,8 +21,9 @@ setup: $(STAMP)
 $(STAMP): requirements.lock requirements-dev.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "outlast needs Python 3.11 or later, this is " + sys.version)'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install $(LOCKED) -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip check --quiet
 	$(BIN)/python -m compileall -q $(VENV)/lib || true
 	bash tools/install-system-packages
 	touch $(STAMP)
@@ -41,7 +45,7 @@ cover: setup
 	$(MAKE) unit PYTEST_ARGS="--cov --cov-report=term:skip-covered $(PYTEST_ARGS)"
 
 bench: setup
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
+	$(BIN)/python -m pip install $(LOCKED) -r requirements-bench.lock
 	$(BIN)/python -m bench
 
 # Long runs that CI does not wait for.
