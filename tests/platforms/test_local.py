@@ -19,6 +19,7 @@ from local_bench import a_launch, leave, seen, starts, state, wait_for
 from outlast.inside.processes import is_same_process, start_ticks
 from outlast.platforms.base import JobState
 from outlast.platforms.local import launch as launching
+from outlast.platforms.local.jobs import JobFolder
 
 
 def test_a_stint_runs_and_ends(make, home):
@@ -198,6 +199,26 @@ def test_what_a_killed_runner_leaves_behind_is_swept_away(make, home):
     ticks = start_ticks(told["child"])
     os.kill(told["pid"], signal.SIGKILL)
     wait_for(lambda: state(platform, "run.0091") is JobState.ENDED)
+    assert not is_same_process(told["child"], ticks)
+
+
+def test_a_runner_that_dies_while_the_queue_is_looked_at_is_swept_up_too(make, home, monkeypatch):
+    platform = make()
+    platform.submit(a_launch(92))
+    told = seen(home, 92)
+    ticks = start_ticks(told["child"])
+    look = JobFolder.state
+
+    def look_and_kill(folder: JobFolder) -> JobState:
+        found = look(folder)
+        os.kill(told["pid"], signal.SIGKILL)
+        wait_for(lambda: launching.reap() or look(folder) is JobState.ENDED)
+        monkeypatch.undo()
+        return found
+
+    monkeypatch.setattr(JobFolder, "state", look_and_kill)
+    assert state(platform, "run.0092") is JobState.RUNNING
+    wait_for(lambda: state(platform, "run.0092") is JobState.ENDED)
     assert not is_same_process(told["child"], ticks)
 
 

@@ -156,22 +156,24 @@ class Jobs:
         write_private(folder.path / "job.json", {**body, "format": 1, "number": number})
         return True
 
-    def open(self) -> list[JobFolder]:
-        """Jobs that wait or run, in the order they came. Markers of ended ones are removed. Under the lock."""
-        found: list[JobFolder] = []
-        for marker in self._markers():
-            folder = self[marker.name.split(".", 1)[1]]
-            if folder.state() in (JobState.QUEUED, JobState.RUNNING):
-                found.append(folder)
-            else:
-                folder.drop_secrets()
-                marker.unlink(missing_ok=True)
-        return found
+    def look(self) -> tuple[list[JobFolder], list[JobFolder]]:
+        """Jobs that wait or run, in the order they came; and those that were in the queue and have ended since.
 
-    def ended(self) -> list[JobFolder]:
-        """Jobs that ran and have ended since `open` last looked. Under the lock."""
-        folders = [self[marker.name.split(".", 1)[1]] for marker in self._markers()]
-        return [folder for folder in folders if folder.state() is JobState.ENDED and folder.started() is not None]
+        Each is looked at once: one that ends in this very moment is in one of the lists. Under the lock.
+        """
+        going: list[JobFolder] = []
+        ended: list[JobFolder] = []
+        for marker in self._markers():
+            folder = self[_job_of(marker)]
+            (going if folder.state() in (JobState.QUEUED, JobState.RUNNING) else ended).append(folder)
+        return going, ended
+
+    def close(self, folder: JobFolder) -> None:
+        """Take a job that has ended, or will never start, out of the queue. Under the lock."""
+        folder.drop_secrets()
+        for marker in self._markers():
+            if _job_of(marker) == folder.name:
+                marker.unlink(missing_ok=True)
 
     def _markers(self) -> list[Path]:
         return sorted((self._folder / "open").iterdir())
@@ -187,3 +189,7 @@ class Jobs:
     def reserved(self, name: str | None) -> None:
         if name != self.reserved:
             (self._folder / "reserved").write_text(name or "")
+
+
+def _job_of(marker: Path) -> str:
+    return marker.name.split(".", 1)[1]

@@ -7,7 +7,7 @@ import select
 import signal
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from outlast.errors import PlatformError, SpecError
 from outlast.inside import sandbox
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from outlast.settings import Settings
 
 _LOG_TAIL_BYTES = 64 << 10
+
+
+class _Queue(NamedTuple):
+    """The queue as it was found: which jobs run, and why others wait."""
+
+    running: frozenset[str] = frozenset()
+    waits: Mapping[str, str] = {}
 
 
 class LocalPlatform(Platform, Signals):
@@ -101,14 +108,14 @@ class LocalPlatform(Platform, Signals):
 
     def poll(self, names: Iterable[str]) -> dict[str, Job]:
         launching.reap()
-        waits: Mapping[str, str] = {}
+        queue = _Queue()
         if not self._jobs.is_empty():
             try:
                 with self._jobs.locked():
-                    waits = self._dispatch()
+                    queue = self._dispatch()
             except OSError as error:
                 raise PlatformError(f"cannot read the queue in {self._home}: {error.strerror}") from error
-        return {name: self._look(self._jobs[name], waits) for name in names}
+        return {name: self._look(self._jobs[name], queue) for name in names}
 
     def logs(self, name: str) -> str:
         try:
@@ -126,7 +133,7 @@ class LocalPlatform(Platform, Signals):
         with self._jobs.locked():
             if folder.state() is JobState.QUEUED:
                 (folder.path / "cancelled").touch()
-                self._jobs.open()
+                self._jobs.close(folder)
                 return
         # Not under the lock: ending a stubborn tree may take seconds. A started job never goes back to waiting.
         alive = launching.end_all(folder, body["place"]["run"], body["place"]["stint"])
@@ -183,11 +190,14 @@ class LocalPlatform(Platform, Signals):
 
     # ---- the queue
 
-    def _dispatch(self) -> Mapping[str, str]:
+    def _dispatch(self) -> _Queue:
         """Start what can start, and say why the rest waits. Under the lock."""
-        for folder in self._jobs.ended():
-            self._sweep(folder)
-        jobs = [(folder, body) for folder in self._jobs.open() if (body := folder.job()) is not None]
+        going, ended = self._jobs.look()
+        for folder in ended:
+            if folder.started() is not None:
+                self._sweep(folder)
+            self._jobs.close(folder)
+        jobs = [(folder, body) for folder in going if (body := folder.job()) is not None]
         started = {folder.name: given for folder, _ in jobs if (given := folder.started()) is not None}
         waiting = [
             Waiting(folder.name, body["user"], body["number"], Need(*body["need"]))
@@ -204,7 +214,7 @@ class LocalPlatform(Platform, Signals):
                 folder, body = by_name[name]
                 started[name] = self._start(folder, body, machine, started.values())
         self._watch(started)
-        return choice.why if waiting else {}
+        return _Queue(frozenset(started), choice.why if waiting else {})
 
     def _start(
         self, folder: JobFolder, body: dict[str, Any], machine: Machine, taken: Iterable[dict[str, Any]]
@@ -247,10 +257,11 @@ class LocalPlatform(Platform, Signals):
         if descriptor is not None:
             os.close(descriptor)
 
-    def _look(self, folder: JobFolder, waits: Mapping[str, str]) -> Job:
-        state = folder.state()
+    def _look(self, folder: JobFolder, queue: _Queue) -> Job:
+        # One that has ended since the queue was looked at still has to be swept: it is called ended the next time.
+        state = JobState.RUNNING if folder.name in queue.running else folder.state()
         if state is JobState.QUEUED:
-            return Job(state, waits.get(folder.name, ""))
+            return Job(state, queue.waits.get(folder.name, ""))
         if state is not JobState.ENDED:
             return Job(state)
         code = folder.exit_code()
