@@ -220,7 +220,7 @@ class Runs(Judging, Listing):
 
             client.runs.submit("train.py", args=("--lr", "0.1"), data=("mnist",), limit="1h")
         """
-        from outlast.keeper.view import first_view
+        from outlast.model.first_view import first_view
         from outlast.operations.submit import submit_run
 
         spec = submit_run(_request(request, words), self._settings, progress)
@@ -270,7 +270,7 @@ class Runs(Judging, Listing):
 
         client.runs.clone("mnist", checkpoint="last", params=["lr=0.01"])
         """
-        from outlast.keeper.view import first_view
+        from outlast.model.first_view import first_view
         from outlast.operations.clone import clone_run
 
         spec = clone_run(self._settings, ref, checkpoint=checkpoint, name=name, params=tuple(params))

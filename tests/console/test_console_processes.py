@@ -17,8 +17,8 @@ from test_console_journey import test_a_training_from_the_sign_in_to_its_results
 from outlast.keeper.home import Home
 from outlast.keeper.index import RunRow
 from outlast.keeper.opening import index_of
-from outlast.keeper.view import first_view
 from outlast.keeper.wake import end_keeper
+from outlast.model.first_view import first_view
 from outlast.store.registry import open_store
 from outlast.testing.runs import write_run
 

@@ -16,8 +16,8 @@ from outlast.inside.blobs import Blobs
 from outlast.inside.records import Control, Manifest, now_text, to_bytes
 from outlast.keeper.home import Home
 from outlast.keeper.index import Index, RunRow
-from outlast.keeper.view import first_view
 from outlast.keeper.wake import end_keeper
+from outlast.model.first_view import first_view
 from outlast.model.ids import new_run_id
 from outlast.model.spec import CodePack, RunSpec
 from outlast.operations.hubs import open_hub

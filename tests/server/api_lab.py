@@ -15,8 +15,8 @@ from outlast.inside import layout
 from outlast.inside.records import Control, End, Manifest, Order, now_text, to_bytes
 from outlast.keeper.home import Home
 from outlast.keeper.index import Index, RunRow
-from outlast.keeper.view import first_view
 from outlast.keeper.wake import end_keeper
+from outlast.model.first_view import first_view
 from outlast.model.ids import new_run_id
 from outlast.model.spec import CodePack, RunSpec
 from outlast.server.accounts.book import Accounts

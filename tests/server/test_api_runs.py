@@ -10,7 +10,7 @@ import pytest
 
 from outlast.keeper.home import Home
 from outlast.keeper.index import Index, RunRow
-from outlast.keeper.view import first_view
+from outlast.model.first_view import first_view
 from outlast.model.query import RunQuery
 from outlast.server.paging import write_cursor
 from outlast.server.ready import Asked, ReadyRuns

@@ -26,8 +26,8 @@ from outlast.inside import layout
 from outlast.inside.records import End, Order
 from outlast.keeper.home import Home
 from outlast.keeper.index import Index, RunRow
-from outlast.keeper.view import first_view
 from outlast.keeper.wake import end_keeper
+from outlast.model.first_view import first_view
 from outlast.server.schema import notice_deliveries
 from outlast.settings import Settings
 from outlast.store.registry import open_store

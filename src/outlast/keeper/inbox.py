@@ -76,7 +76,7 @@ def first_row(home: Home, marker: Marker) -> RunRow:
     from outlast.keeper.accesses import Accesses
     from outlast.keeper.index import RunRow
     from outlast.keeper.observe import read_spec
-    from outlast.keeper.view import first_view
+    from outlast.model.first_view import first_view
 
     view = first_view(read_spec(Accesses(home).open(marker.store, marker.run), marker.run))
     return RunRow(

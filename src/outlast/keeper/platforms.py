@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from outlast.errors import OutlastError, SpecError, Unavailable
 from outlast.keeper.asking import Line, open_line
@@ -14,8 +14,10 @@ from outlast.model.quantities import parse_duration
 from outlast.platforms.accounts import Account, Accounts
 from outlast.platforms.allowance import Allowance, used_s
 from outlast.platforms.base import Job, Platform
-from outlast.relay import PlaceSeen
 from outlast.settings import Settings
+
+if TYPE_CHECKING:
+    from outlast.relay import PlaceSeen
 
 #: What all runs have used is added up anew after so long.
 _USES_S = 10.0
@@ -103,6 +105,8 @@ class Platforms:
             line.close()
 
     def _place(self, name: str) -> PlaceSeen:
+        from outlast.relay import PlaceSeen  # here: whoever only submits a run need not load the relay
+
         moment = self._now()
         breaker = self.breakers.get(name)
         try:

@@ -11,8 +11,8 @@ from outlast.inside import layout
 from outlast.inside.errors import InsideError, NotFound
 from outlast.inside.records import Beat, Control, Manifest
 from outlast.keeper.observe import Ages, RunFolder, run_seen
+from outlast.model.first_view import first_platform, first_view
 from outlast.model.hearsay import Hearsay
-from outlast.model.parameters import run_parameters
 from outlast.model.states import EndReason, RunState, StintState
 from outlast.model.view import CheckpointView, RunView, StintView
 from outlast.platforms.base import Job, JobState, job_name
@@ -35,22 +35,6 @@ def policy_of(settings: Settings, spec: Mapping[str, Any], control: Control) -> 
         backoff_s=settings.backoff_s,
         stop_patience_s=float(spec.get("grace_s", settings.grace_s)) + 10.0,
     )
-
-
-def first_view(spec: Mapping[str, Any]) -> RunView:
-    """A run that nobody has looked at yet."""
-    return RunView(
-        id=spec["id"], name=spec["name"], state=RunState.QUEUED, platform=_platforms(spec)[0], user=spec["user"],
-        created_at=spec["created_at"], updated_at=spec["created_at"], store=spec["store"], message="starts",
-        sweep=spec.get("sweep") or "", of=spec.get("of") or "", params=run_parameters(spec),
-        assets=_assets(spec),
-    )  # fmt: skip
-
-
-def _assets(spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a run uses of the hub; one that is used twice is named once."""
-    used = [spec.get("code") or {}, *(spec.get("inputs") or ())]
-    return tuple(dict.fromkeys(each["asset"] for each in used if each.get("asset")))
 
 
 def view_from_json(body: Mapping[str, Any]) -> RunView:
@@ -83,7 +67,7 @@ def short_view(
         first_view(folder.spec),
         state=decision.state,
         message=message,
-        platform=folder.orders[last].platform if last else _platforms(folder.spec)[0],
+        platform=folder.orders[last].platform if last else first_platform(folder.spec),
         stints=last,
         last_checkpoint=folder.checkpoints[-1] if folder.checkpoints else None,
         notice=notice or (beat.notice if beat is not None and last not in folder.ends else ""),
@@ -138,10 +122,6 @@ def stint_views(folder: RunFolder, ledgers: Sequence[Mapping[str, float]] = ()) 
     """Every stint in order, with its row of the ledger when that was computed."""
     rows = dict(zip(sorted(folder.orders), ledgers, strict=False))
     return tuple(_stint(folder, number, rows.get(number, {})) for number in sorted(folder.orders))
-
-
-def _platforms(spec: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(spec.get("platforms") or ("local",))
 
 
 def _updated_at(folder: RunFolder, beat: Beat | None) -> str:
