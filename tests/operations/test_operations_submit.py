@@ -182,7 +182,7 @@ def test_full_store_leaves_no_run(faked, project, monkeypatch, verb):
 
 
 def test_submitting_imports_neither_the_database_nor_the_relay(bench, project):
-    """The third of a second that SQLAlchemy needs is longer than everything else together; the relay is the keeper's."""
+    """The third of a second that SQLAlchemy needs is longer than all the rest; the relay is the keeper's."""
     code = (
         "import os, sys\nfrom outlast.client import Client\n"
         "view = Client().runs.submit('train.py')\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from outlast.inside import beside
 from outlast.inside.errors import AccessDenied, NotFound
 from outlast.inside.move.base import Job, Moving, Report
 from outlast.inside.s3 import hands
@@ -53,9 +54,9 @@ def started(monkeypatch):
             self.told = Path(f"/proc/{self.pid}/cmdline").read_bytes(), Path(f"/proc/{self.pid}/environ").read_bytes()
             found.append(self)
 
-    monkeypatch.setattr(hands.subprocess, "Popen", Spied)
+    monkeypatch.setattr(beside.subprocess, "Popen", Spied)
     monkeypatch.setattr(hands, "_MANY", 20)
-    monkeypatch.setattr(hands, "_processors", lambda: 3)
+    monkeypatch.setattr(beside, "processors", lambda: 3)
     yield found
     assert all(process.returncode is not None for process in found)
 
@@ -129,7 +130,7 @@ def test_without_any_process_the_work_is_done_alone(tree, source, monkeypatch, s
     def refuse(*_args, **_kwargs):
         raise BlockingIOError("no more processes")
 
-    monkeypatch.setattr(hands.subprocess, "Popen", refuse)
+    monkeypatch.setattr(beside.subprocess, "Popen", refuse)
     notes = Notes()
     tree.send(sending(source), notes)
     assert sorted(notes.ended) == sorted(contents(source))

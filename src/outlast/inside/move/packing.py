@@ -10,17 +10,21 @@ import contextlib
 import os
 import shutil
 import tempfile
-from typing import IO, Iterator, List, NamedTuple, Optional
+import threading
+from typing import IO, Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
+from ..beside import Hands, Work
 from .aside import PART, make_folders
 from .base import FILE, USUAL, Moving, Report, Tree
 from .landing import Landing, Stopped
 from .packed import Header, Shard, file_line, other_line, shard_name
-from .scanning import Found, scan
-from .shardfile import BUFFER_BYTES, ShardWriter
-from .tarshard import END, member_head, padding
+from .packhand import MODULE, Built, Cut, build, cut, head_of
+from .scanning import scan
+from .shardfile import BUFFER_BYTES
 
 SHARD_BYTES = 64 << 20
+#: Members in a shard that make it worth a process beside this one.
+_MUCH = 1000
 
 
 class PackedOutcome(NamedTuple):
@@ -49,10 +53,10 @@ def send_packed(
     local = path if tree.url == "file://" else ""
     with _temporary_folder(local) as folder, tempfile.TemporaryFile() as lines:
         landing = Landing(tree, path, report or Report(), how, rename=bool(local))
-        packer = _Packer(landing, folder, lines, shard_bytes)
+        packer = _Packer(landing, folder, lines)
         try:
             with contextlib.closing(landing):
-                packer.pack(source_dir)
+                packer.pack(source_dir, shard_bytes)
                 landing.wait()
             landing.commit(packer.header(), lines)
         except Stopped:
@@ -60,42 +64,22 @@ def send_packed(
         return packer.outcome(complete=True)
 
 
-class _Packer:
-    """Cuts what is found into shards and notes where everything went."""
+class _Packer(Work[Cut]):
+    """Has shards built and brought to their place, several at a time, and notes where everything went."""
 
-    def __init__(self, landing: Landing, folder: str, lines: IO[bytes], shard_bytes: int) -> None:
+    def __init__(self, landing: Landing, folder: str, lines: IO[bytes]) -> None:
         self._landing = landing
         self._folder = folder
         self._lines = lines
-        self._limit = shard_bytes - len(END)
         self._buffer = bytearray(BUFFER_BYTES)
-        self._noted: List[str] = []
+        self._lock = threading.Lock()  # the landing and the notes are for one thread at a time
+        self._ahead: Dict[int, Tuple[Cut, Built]] = {}  # built before the ones in front of them
         self._shards: List[Shard] = []
         self._files = self._members = self._size_bytes = 0
 
-    def pack(self, source_dir: str) -> None:
-        writer: Optional[ShardWriter] = None
-        try:
-            for found in scan(source_dir):
-                head = member_head(
-                    found.path, found.kind, found.size_bytes, found.modified_ns // 10**9, found.mode, found.target
-                )
-                need_bytes = len(head) + found.size_bytes + padding(found.size_bytes)
-                if writer is not None and writer.size_bytes + need_bytes > self._limit:
-                    self._finish(writer)
-                    writer = None
-                if need_bytes > self._limit and found.kind == FILE:
-                    self._send_large(found, head)
-                    continue
-                writer = writer or self._start()
-                offset, crc = writer.add(found, head)
-                self._note(found, offset, crc)
-            if writer is not None or not self._shards:
-                self._finish(writer or self._start())
-                writer = None
-        finally:
-            if writer is not None:
-                writer.discard()
+    def pack(self, source_dir: str, shard_bytes: int) -> None:
+        with Hands(MODULE, os.path.abspath(self._folder)) as hands:
+            hands.share(self._checked(cut(scan(source_dir), shard_bytes)), self)
 
     def header(self) -> Header:
         return Header(self._files, self._members, self._size_bytes, tuple(self._shards))
@@ -103,37 +87,55 @@ class _Packer:
     def outcome(self, complete: bool) -> PackedOutcome:
         return PackedOutcome(self._files, self._size_bytes, len(self._shards), self._landing.skipped, complete)
 
-    def _start(self) -> ShardWriter:
-        self._landing.check()
-        return ShardWriter(os.path.join(self._folder, PART + shard_name(len(self._shards))), self._buffer)
+    def is_much(self, piece: Cut) -> bool:
+        return len(piece.members) >= _MUCH
 
-    def _finish(self, writer: ShardWriter) -> None:
-        shard = writer.finish()
-        self._landing.send(len(self._shards), shard, writer.path)
-        self._shards.append(shard)
-        self._write_noted()
+    def to_json(self, piece: Cut) -> Optional[object]:
+        return None if piece.is_large else [_part_name(piece), piece.members]
 
-    def _send_large(self, found: Found, head: bytes) -> None:
-        """A shard of its own for one file, streamed: no copy of it is made on this machine."""
-        shard, crc = self._landing.send_stream(len(self._shards), found, head)
-        self._note(found, len(head), crc)
-        self._shards.append(shard)
-        self._write_noted()
+    def do(self, piece: Cut) -> Built:
+        if not piece.is_large:
+            return build(os.path.join(self._folder, _part_name(piece)), piece.members, self._buffer)
+        # Streamed: no copy of a large file is made on this machine.
+        found, head = piece.members[0], head_of(piece.members[0])
+        with self._lock:
+            shard, crc = self._landing.send_stream(piece.number, found, head)
+        return Built(shard, [(len(head), crc)])
 
-    def _note(self, found: Found, offset: int, crc: int) -> None:
-        number = len(self._shards)
-        self._members += 1
-        if found.kind == FILE:
-            self._files += 1
-            self._size_bytes += found.size_bytes
-            line = file_line(found.path, number, offset, found.size_bytes, found.modified_ns, found.mode, crc)
-        else:
-            line = other_line(found.path, number, found.modified_ns, found.mode, found.kind, found.target)
-        self._noted.append(line)
+    def done(self, piece: Cut, answer: Any) -> None:
+        (size_bytes, crc32), places = answer
+        built = Built(Shard(size_bytes, crc32), places)
+        with self._lock:
+            if not piece.is_large:
+                self._landing.send(piece.number, built.shard, os.path.join(self._folder, _part_name(piece)))
+            self._ahead[piece.number] = piece, built
+            while len(self._shards) in self._ahead:
+                self._note(*self._ahead.pop(len(self._shards)))
 
-    def _write_noted(self) -> None:
-        self._lines.write("".join(self._noted).encode("ascii"))
-        self._noted = []
+    def _checked(self, cuts: Iterator[Cut]) -> Iterator[Cut]:
+        for each in cuts:
+            self._landing.check()
+            yield each
+
+    def _note(self, piece: Cut, built: Built) -> None:
+        noted = []
+        for found, (offset, crc) in zip(piece.members, built.places):
+            if found.kind == FILE:
+                self._files += 1
+                self._size_bytes += found.size_bytes
+                size, at, mode = found.size_bytes, found.modified_ns, found.mode
+                noted.append(file_line(found.path, piece.number, offset, size, at, mode, crc))
+            else:
+                noted.append(
+                    other_line(found.path, piece.number, found.modified_ns, found.mode, found.kind, found.target)
+                )
+        self._members += len(piece.members)
+        self._shards.append(built.shard)
+        self._lines.write("".join(noted).encode("ascii"))
+
+
+def _part_name(piece: Cut) -> str:
+    return PART + shard_name(piece.number)
 
 
 @contextlib.contextmanager
@@ -141,7 +143,12 @@ def _temporary_folder(target: str) -> Iterator[str]:
     """Where shards are built: in the target itself when it is a local folder, so that they only need a new name."""
     if target:
         make_folders(target)
-        yield target
+        try:
+            yield target
+        finally:
+            for name in os.listdir(target):
+                if name.startswith(PART + "shard-"):
+                    os.unlink(os.path.join(target, name))
         return
     folder = tempfile.mkdtemp(prefix="outlast-pack-")
     try:

@@ -27,13 +27,29 @@ def padding(size_bytes: int) -> int:
     return -size_bytes % BLOCK_BYTES
 
 
+def head_bytes(path: str, kind: str, size_bytes: int, mtime_s: int, mode: int, target: str = "") -> int:
+    """How long `member_head` will be, mostly without making it."""
+    if _is_plain(path, kind, size_bytes, mtime_s):
+        return BLOCK_BYTES
+    return len(member_head(path, kind, size_bytes, mtime_s, mode, target))
+
+
 def member_head(path: str, kind: str, size_bytes: int, mtime_s: int, mode: int, target: str = "") -> bytes:
     """All blocks before the data of one member. The same arguments always give the same bytes."""
-    name = path + "/" if kind == FOLDER else path
-    is_plain = len(name) <= _NAME_BYTES and name.isascii() and size_bytes <= _LARGEST and 0 <= mtime_s <= _LARGEST
-    if is_plain and kind == FILE:  # nearly every file of a data set
-        return _block(name.encode("ascii"), b"0", size_bytes, mtime_s, mode, b"")
-    return _with_records(name, kind, size_bytes, mtime_s, mode, target)
+    if _is_plain(path, kind, size_bytes, mtime_s):
+        return _block(path.encode("ascii"), b"0", size_bytes, mtime_s, mode, b"")
+    return _with_records(path + "/" if kind == FOLDER else path, kind, size_bytes, mtime_s, mode, target)
+
+
+def _is_plain(path: str, kind: str, size_bytes: int, mtime_s: int) -> bool:
+    """True for nearly every file of a data set."""
+    return (
+        kind == FILE
+        and len(path) <= _NAME_BYTES
+        and path.isascii()
+        and size_bytes <= _LARGEST
+        and 0 <= mtime_s <= _LARGEST
+    )
 
 
 def _block(name: bytes, kind: bytes, size_bytes: int, mtime_s: int, mode: int, target: bytes) -> bytes:

@@ -11,11 +11,12 @@ import tempfile
 import threading
 from typing import Deque, Iterator, List, Optional, Tuple
 
-from ..faults import explain
+from ..beside import Hands
 from .base import FILE, USUAL, Job, Moving, Report, Tree
 from .landing import OneShard, Stopped
 from .packed import Member, Packed
 from .packing import PackedOutcome
+from .unpackhand import MODULE, Unpacking, slices
 from .writing import FolderReader, FolderWriter
 
 # Shards on their way or waiting while one is unpacked; each is a temporary file.
@@ -41,6 +42,8 @@ class _Fetcher:
         self._how = how
         self._reader = FolderReader(local_dir)
         self._writer = FolderWriter(local_dir)
+        self._unpacking = Unpacking(self._writer)
+        self._hands = Hands(MODULE, os.path.abspath(local_dir))
         self._ending = threading.Event()
         self._is_local = place.tree.url == "file://"
         self._files = self._size_bytes = self._skipped = self._shards = 0
@@ -50,12 +53,14 @@ class _Fetcher:
         pool = concurrent.futures.ThreadPoolExecutor(_AHEAD)
         complete = True
         try:
-            self._unpack_all(pool, folder)
+            with self._hands:
+                self._unpack_all(pool, folder)
         except Stopped:
             complete = False
         finally:
             self._ending.set()
             pool.shutdown(wait=True)
+            self._unpacking.close()
             self._writer.close()
             shutil.rmtree(folder, ignore_errors=True)
         return PackedOutcome(self._files, self._size_bytes, self._shards, self._skipped, complete)
@@ -117,15 +122,7 @@ class _Fetcher:
                 self._writer.add(member, -1)
             return
         self._shards += 1
-        try:
-            fd = os.open(shard, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise explain(error, shard) from None
-        try:
-            for member in members:
-                self._writer.add(member, fd)
-        finally:
-            os.close(fd)
+        self._hands.share(slices(shard, members), self._unpacking)
 
     def _stream(self, member: Member) -> None:
         """One file alone is read by range, straight to where it belongs."""

@@ -152,10 +152,13 @@ class FolderWriter:
         self._folder = folder
 
     def _new_file(self, mode: int) -> int:
-        fd = os.open(self._part, _NEW_FILE, mode, dir_fd=self._fd)
-        with contextlib.suppress(OSError):  # a locked part is not swept away; some file systems have no locks
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return fd
+        while True:
+            fd = os.open(self._part, _NEW_FILE, mode, dir_fd=self._fd)
+            with contextlib.suppress(OSError):  # a locked part is not swept away; some file systems have no locks
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(fd).st_nlink:
+                return fd
+            os.close(fd)  # another process swept it away before it was locked
 
     def _masked(self, mode: int, fd: int) -> bool:
         masked = self._is_masked.get(mode)

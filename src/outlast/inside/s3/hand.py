@@ -11,10 +11,11 @@ import threading
 import time
 from typing import IO, Any, Callable, Deque, Dict, Iterator, List, Optional
 
+from ..beside import fault, line
 from ..errors import InsideError
 from ..move.base import Job, Report
 from . import jobs as lanes
-from .hands import MOVES, Task, fault, line
+from .hands import MOVES, Task
 from .server import Server
 
 #: Ended jobs and seconds after which it speaks.
