@@ -172,7 +172,8 @@ def test_run_waits_for_a_store_that_is_away_and_says_so(tmp_path, seaweed, store
             )  # fmt: skip
             watching = lab.start("logs", "-f", run)
             checkpoints = Checkpoints(open_store(store, seaweed.access), run)
-            lab.until(lambda: len(checkpoints.ids()) >= 3)
+            # Whoever comes when the store is away is told so and sent home: this one has to be there before.
+            lab.until(lambda: len(checkpoints.ids()) >= 3 and watching.output.stat().st_size)
             began = time.monotonic()
             proxy.add(slow_down(retry_after_s=None, times=ALWAYS))
             # `ps` does not need the store: it shows what the keeper has found out.
