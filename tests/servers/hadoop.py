@@ -107,7 +107,8 @@ class Daemons:
     def _format(self) -> None:
         """An empty file system is made once and then copied: that saves a JVM's start for every session."""
         made = cache_folder() / "empty-name-folder"
-        with locked(cache_folder() / "lock"):
+        # A lock of its own: the program that formats waits for the one on the jars, which it may have to fetch.
+        with locked(cache_folder() / "format.lock"):
             if not made.exists():
                 self._launch("format", "org.apache.hadoop.hdfs.server.namenode.NameNode", "-format", "-force")
                 process = self._running.pop()
