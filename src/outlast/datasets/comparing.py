@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from outlast.datasets.reading import FILE, FOLDER, Dataset, Thing
+from outlast.datasets.reading import FILE, FOLDER, Dataset, Thing, TreeDataset
 
 
 @dataclass
@@ -25,9 +25,12 @@ class Comparison:
 
 
 def compare(first: Dataset, second: Dataset, full: bool, tell: Callable[[int], None] = lambda _: None) -> Comparison:
-    """Compare two places by path, kind, size, and checksum where both know it; with `full` by reading everything."""
+    """Compare two places by path, kind, size, and checksum where both know it; with `full` by reading everything.
+
+    Where one of them cannot hold links, those of the other count as what they lead to, as `cp` copies them.
+    """
     found = Comparison()
-    for seen, (ours, theirs) in enumerate(_pairs(first.things(), second.things())):
+    for seen, (ours, theirs) in enumerate(_pairs(_seen_from(second, first), _seen_from(first, second))):
         tell(seen)
         if theirs is None:
             found.missing.append(ours.path if ours else "")
@@ -43,19 +46,37 @@ def compare(first: Dataset, second: Dataset, full: bool, tell: Callable[[int], N
     return found
 
 
+def _seen_from(other: Dataset, dataset: Dataset) -> Iterator[Thing]:
+    if isinstance(other, TreeDataset) and isinstance(dataset, TreeDataset) and not other.keeps_links:
+        return dataset.things_behind_links()
+    return dataset.things()
+
+
 def _pairs(first: Iterator[Thing], second: Iterator[Thing]) -> Iterator[tuple[Thing | None, Thing | None]]:
-    """Both sides in step; each comes sorted, so nothing is held."""
+    """Both sides in step; each comes sorted, so only what has no twin is held.
+
+    And that until the end: SeaweedFS names the empty folder `a/` before the file `a.txt`.
+    """
     ours, theirs = next(first, None), next(second, None)
+    alone: tuple[dict[str, Thing], dict[str, Thing]] = ({}, {})
     while ours is not None or theirs is not None:
-        if theirs is None or (ours is not None and _order(ours) < _order(theirs)):
-            yield ours, None
+        if ours is not None and (theirs is None or _order(ours) < _order(theirs)):
+            if twin := alone[1].pop(_order(ours), None):
+                yield ours, twin
+            else:
+                alone[0][_order(ours)] = ours
             ours = next(first, None)
-        elif ours is None or _order(theirs) < _order(ours):
-            yield None, theirs
+        elif theirs is not None and (ours is None or _order(theirs) < _order(ours)):
+            if twin := alone[0].pop(_order(theirs), None):
+                yield twin, theirs
+            else:
+                alone[1][_order(theirs)] = theirs
             theirs = next(second, None)
         else:
             yield ours, theirs
             ours, theirs = next(first, None), next(second, None)
+    yield from ((each, None) for each in alone[0].values())
+    yield from ((None, each) for each in alone[1].values())
 
 
 def _order(thing: Thing) -> str:

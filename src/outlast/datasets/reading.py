@@ -10,6 +10,8 @@ from typing import Protocol
 from outlast.inside.errors import InsideError, NotFound, RequestError
 from outlast.inside.move.address import Address
 from outlast.inside.move.base import FILE, FOLDER, LINK, Item, Job, Report, Tree
+from outlast.inside.move.links import Complaints, Links
+from outlast.inside.move.local import LocalTree
 from outlast.inside.move.names import relative_to
 from outlast.inside.move.packed import Member, Packed, is_packed, unsafe_path
 
@@ -68,11 +70,26 @@ class TreeDataset:
         self._single = found if found is not None and found.kind == FILE else None
         self._path = address.path.rpartition("/")[0] if self._single else address.path
 
+    @property
+    def keeps_links(self) -> bool:
+        return isinstance(self.tree, LocalTree)
+
     def things(self) -> Iterator[Thing]:
-        items = iter([self._single]) if self._single else self.tree.walk(self._path)
-        for item in items:
-            path = relative_to(item.path, self._path)
-            yield Thing(path, item.size_bytes, item.modified_ns, item.kind, item.digest, item.target, item.tag)
+        return map(self._thing, self._items())
+
+    def things_behind_links(self) -> Iterator[Thing]:
+        """As a copy in a bucket or HDFS has them: each link is what it leads to; one that cannot be copied stays."""
+        for item in self._items():
+            complaints: Complaints = []
+            behind = list(Links(self._path, complaints).follow(item, [])) if item.kind == LINK else [item]
+            yield from map(self._thing, [item] if complaints else behind)
+
+    def _items(self) -> Iterator[Item]:
+        return iter([self._single]) if self._single else self.tree.walk(self._path)
+
+    def _thing(self, item: Item) -> Thing:
+        path = relative_to(item.path, self._path)
+        return Thing(path, item.size_bytes, item.modified_ns, item.kind, item.digest, item.target, item.tag)
 
     def pieces(self, thing: Thing, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         return self.tree.read(self._whole(thing), start, length)
