@@ -31,17 +31,18 @@ def main() -> int:
     """Check what standard input says was pushed; words on standard error reach the user's terminal."""
     lines = [line.split() for line in sys.stdin.read().splitlines()]
     said = list(_refused_refs(ref for _, _, ref in lines))
-    wanted = [new for _, new, _ in lines if new.strip("0")]
+    wanted = {ref: new for _, new, ref in lines if new.strip("0")}
     if wanted and not said:
         limit = int(os.environ["OUTLAST_HUB_LIMIT_BYTES"])
-        said = list(judge(_new_files(wanted), os.environ["OUTLAST_HUB_KIND"], limit, _known()))
+        new = _new_files(list(wanted.values()))
+        said = list(judge(new, os.environ["OUTLAST_HUB_KIND"], limit, _known(), _pushing(wanted)))
     for line in said:
         sys.stderr.write(line + "\n")
     return 1 if said else 0
 
 
-def judge(files: Iterable[New], kind: str, limit_bytes: int, known: set[Pointer]) -> Iterator[str]:
-    """What is wrong with a push, in lines for the terminal; nothing when all is well."""
+def judge(files: Iterable[New], kind: str, limit_bytes: int, known: set[Pointer], again: str) -> Iterator[str]:
+    """What is wrong with a push, in lines for the terminal; nothing when all is well. `again` is the push itself."""
     large, pointers, lost = [], [], []
     for file in files:
         if file.pointer is not None:
@@ -53,7 +54,7 @@ def judge(files: Iterable[New], kind: str, limit_bytes: int, known: set[Pointer]
     if large:
         yield f"refused: {_count(large)} larger than {limit_bytes // 1024} KB and not in LFS"
         yield from _some(large)
-        yield from _remedy(large, kind)
+        yield from _remedy(large, kind, again)
     if pointers and kind == "project":
         yield f"refused: a project holds code only, and {_count(pointers)} kept in LFS"
         yield from _some(pointers)
@@ -64,15 +65,20 @@ def judge(files: Iterable[New], kind: str, limit_bytes: int, known: set[Pointer]
         yield "send it with: git lfs push --all origin, then push again"
 
 
-def _remedy(large: list[New], kind: str) -> Iterator[str]:
+def _pushing(refs: Iterable[str]) -> str:
+    """The same push as a command. A refused first push has left no upstream, so a bare `git push` would not do."""
+    return f"git push -u origin {' '.join(shlex.quote(_plain(ref.split('/', 2)[2])) for ref in refs)}"
+
+
+def _remedy(large: list[New], kind: str, again: str) -> Iterator[str]:
     first = shlex.quote(_plain(large[0].path))
     if kind == "project":
         yield "a project holds code only; keep the file in a model or dataset repository, and take it out here with:"
-        yield f"  git rm --cached {first} && git commit --amend --no-edit && git push"
+        yield f"  git rm --cached {first} && git commit --amend --no-edit && {again}"
         return
     names = shlex.quote(",".join(_plain(file.path) for file in large[:_SHOWN]))
     yield "move it to LFS with:" if len(large) == 1 else "move them to LFS with:"
-    yield f"  git lfs install && git lfs migrate import --yes --include={names} && git push"
+    yield f"  git lfs install && git lfs migrate import --yes --include={names} && {again}"
 
 
 def _refused_refs(refs: Iterable[str]) -> Iterator[str]:
