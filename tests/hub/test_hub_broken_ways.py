@@ -57,6 +57,7 @@ def test_an_upload_that_breaks_is_sent_again_and_never_half_there(hub_lab, work,
     assert (work.clone("ann", path, "again") / "model.bin").read_bytes() == data
     left = hub_lab.settings.home / "store" / ".tmp"
     assert not left.is_dir() or not [each for each in left.iterdir() if each.stat().st_size > SIZE]
+    assert "ClientDisconnect" not in hub_lab.log.read_text(), "somebody who leaves is no bug of the server"
 
 
 def test_a_push_whose_pack_breaks_off_changes_nothing(hub_lab, work):

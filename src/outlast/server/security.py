@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlast.model.quantities import format_size
@@ -61,6 +61,8 @@ class Guard:
             return
         try:
             await self._app(scope, _counted(receive, limit), guarded)
+        except ClientDisconnect:
+            return  # nobody is there to be told, and a broken line is no bug of ours
         except Exception as error:  # the outermost frame: a bug too leaves in the one shape
             if scope.get(_STARTED):
                 raise  # half an answer is out; ending the connection is all that tells
