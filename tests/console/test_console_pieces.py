@@ -49,6 +49,11 @@ def test_previews_of_any_content_hold_no_script_of_its(name):
     assert "<script" not in preview_html(preview(name, data, len(data)), name)
 
 
+def test_only_what_is_shown_can_be_shown_in_part():
+    assert "only the beginning" not in preview_html(preview("w.bin", bytes(99), 1000), "w.bin")
+    assert "only the beginning" in preview_html(preview("w.txt", b"words", 1000), "w.txt")
+
+
 def test_a_small_curve_has_gaps_where_there_is_no_number():
     assert spark_path([1.0]) == "" and spark_path([math.nan, math.inf, 1.0]) == ""
     path = spark_path([0.0, math.nan, 1.0, 2.0])

@@ -17,8 +17,14 @@ def show_preview(seen: dict[str, Any], path: str) -> None:
     ui.html(preview_html(seen, path), sanitize=False)
 
 
+def is_shown_in_part(seen: dict[str, Any]) -> bool:
+    """Whether there is more than what is shown; of a file without a preview nothing is."""
+    return bool(seen["cut"]) and seen["kind"] != "bytes"
+
+
 def preview_html(seen: dict[str, Any], path: str) -> Html:
-    cut = tag("p", say("only the beginning is shown"), class_="o-quiet o-small") if seen["cut"] else Html()
+    more = is_shown_in_part(seen)
+    cut = tag("p", say("only the beginning is shown"), class_="o-quiet o-small") if more else Html()
     return joined(
         tag("div", _content(seen, path), class_="o-preview", tabindex="0", role="region", aria_label=path), cut
     )

@@ -22,6 +22,7 @@ from outlast.server.console.parts import (
     text,
     when,
 )
+from outlast.server.console.previewing import is_shown_in_part
 from outlast.server.console.shell import link
 from outlast.server.console.shelves import Thing, download_of
 from outlast.server.console.words import say
@@ -109,7 +110,7 @@ async def show_preview(thing: Thing) -> None:
             f'aria-label="{say("Preview")}"'
         ):  # fmt: skip
             _preview(thing, seen)
-        if seen["cut"]:
+        if is_shown_in_part(seen):
             about = say("This is the beginning of {size}.", size=format_size(seen["size_bytes"]))
             text(about, "o-quiet", "p")
         with ui.element("div").classes("o-row o-end"):

@@ -39,7 +39,7 @@ async def file_view(found: Repository, commit: str, item: dict[str, Any], *, is_
         text(format_size(seen["size_bytes"]))
         if seen["lfs"]:
             text("LFS", "o-tag")
-        if seen["cut"]:
+        if seen["cut"] and seen["kind"] == "text":  # of every other kind its preview says so
             text(say("only the beginning is shown"))
     await _content(found, commit, path, seen, is_document and not is_plain)
 
