@@ -6,7 +6,7 @@ import pytest
 
 from outlast import Client
 from outlast.errors import CredentialError, NotFoundError, UsageError
-from outlast.model.spec import Input
+from outlast.model.spec import CodePack, Input
 from outlast.model.visitor import Visitor
 from outlast.operations.publishing import publish_run
 
@@ -39,6 +39,33 @@ def test_outputs_become_a_model_that_git_can_clone(hub_lab, work, client):
         assert words in card
     assert "/private/place" not in card
     assert client.repositories.get("ann/published").commit == done.commit
+
+
+@pytest.mark.parametrize(
+    ("place", "files", "published"),
+    [
+        (".outlast/outputs/output_path_0", [".outlast/outputs/output_path_0/w.bin"], ["w.bin"]),
+        ("work/out", ["work/out/a/w.bin", "work/out/b.txt"], ["a/w.bin", "b.txt"]),
+        ("out", ["out/a.txt", "ckpt/b.txt"], ["ckpt/b.txt", "out/a.txt"]),
+        ("w.bin", ["w.bin"], ["w.bin"]),
+        (None, ["out/a/b.txt", "out/c.txt"], ["a/b.txt", "c.txt"]),
+    ],
+)
+def test_the_content_of_the_output_place_becomes_that_of_the_model(hub_lab, client, place, files, published):
+    run = hub_lab.add_run("ann", dict.fromkeys(files, b"x"), output=place)
+    path = f"ann/{run}"
+    done = client.repositories.publish(run, path)
+    bare = hub_lab.hub.bare(hub_lab.hub._read(*path.split("/")))
+    own = (".gitattributes", "README.md")
+    assert [each.path for each in bare.items(done.commit, recursive=True) if each.path not in own] == published
+
+
+def test_a_card_names_the_project_that_the_code_came_from(hub_lab, client):
+    code = CodePack(sha256="0" * 64, size_bytes=0, files=1, asset="project:ann/lenet@abc")
+    done = client.repositories.publish(hub_lab.add_run("ann", {"w.txt": b"x"}, code=code), "ann/from-a-project")
+    bare = hub_lab.hub.bare(hub_lab.hub._read("ann", "from-a-project"))
+    card = next(each for each in bare.items(done.commit) if each.path == "README.md")
+    assert b"| code | project:ann/lenet@abc |" in bare.read(card.oid)
 
 
 def test_publishing_again_adds_a_commit(hub_lab, client):

@@ -20,12 +20,13 @@ def model_card(view: RunView, repository: Repository, files: Sequence[tuple[str,
         _facts(repository, assets),
         f"# {repository.name}",
         repository.description or f"Trained by the run `{view.id}` ({_plain(view.name)}).",
-        "## Training\n\n" + _table(_training(view, assets)),
+        "## Training\n\n" + _table(_training(view, assets), ("what", "value")),
     ]
     if view.metrics:
         rows = [(name, f"{value:.6g}", _best(view, name)) for name, value in sorted(view.metrics.items())]
         sections.append("## Metrics\n\n" + _table(rows, ("metric", "last", "best")))
-    sections.append("## Files\n\n" + _table([(path, format_size(size)) for path, size in files[:_SHOWN_FILES]]))
+    sizes = [(path, format_size(size)) for path, size in files[:_SHOWN_FILES]]
+    sections.append("## Files\n\n" + _table(sizes, ("file", "size")))
     sections.append(f"## Use\n\n```\noutlast run train.py --data model:{repository.path}\n```")
     return ("\n\n".join(sections) + "\n").encode()
 
@@ -52,6 +53,7 @@ def _listed(name: str, values: Iterable[str]) -> list[str]:
 
 def _training(view: RunView, assets: Sequence[str]) -> list[tuple[str, ...]]:
     spec = view.spec
+    code = spec.get("code", {})
     progress = [f"{value:g} {name}" for name, value in (("epochs", view.epoch), ("steps", view.step)) if value]
     rows = [
         ("run", view.id),
@@ -62,7 +64,7 @@ def _training(view: RunView, assets: Sequence[str]) -> list[tuple[str, ...]]:
         ("length", ", ".join(progress)),
         ("stints", str(view.stints)),
         ("started", view.created_at),
-        ("code", str(spec.get("code", {}).get("sha256", ""))[:16]),
+        ("code", str(code.get("asset") or code.get("sha256", "")[:16])),
     ]
     return [row for row in rows if row[1]]
 
@@ -71,8 +73,7 @@ def _best(view: RunView, name: str) -> str:
     return f"{view.best[name]:.6g}" if name in view.best else ""
 
 
-def _table(rows: Sequence[Sequence[str]], titles: Sequence[str] = ()) -> str:
-    titles = titles or [""] * len(rows[0])
+def _table(rows: Sequence[Sequence[str]], titles: Sequence[str]) -> str:
     lines = [titles, ["---"] * len(titles), *rows]
     return "\n".join(f"| {' | '.join(map(_plain, line))} |" for line in lines)
 

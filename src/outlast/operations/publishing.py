@@ -83,17 +83,23 @@ def _results(view: RunView) -> list[_Result]:
         raise NotFoundError(
             f"run {view.id} has no outputs to publish", hint="it is over when they are there; name them with --output"
         )
-    tops = {PurePosixPath(path).parts[0] for path in outputs}
-    # outputs of one folder are that folder's content
-    cut = len(tops) == 1 and all("/" in path for path in outputs)
+    folder = _folder_of(outputs, str(view.spec.get("output") or ""))
     found = []
     for path, file in sorted(outputs.items()):
-        inner = path.partition("/")[2] if cut else path
+        inner = path.removeprefix(folder)
         parts = inner.split("/")
         if ".git" in (part.lower() for part in parts) or inner == ".gitattributes" or ".." in parts:
             continue  # git's own names cannot be content
         found.append(_Result(inner, Pointer(file["sha256"], int(file["size"])), int(file.get("mode", 0o644))))
     return found
+
+
+def _folder_of(outputs: Iterable[str], place: str) -> str:
+    """Outputs of one folder are that folder's content: of the output place, or of what they have in common."""
+    for folder in (f"{place}/", PurePosixPath(next(iter(outputs))).parts[0] + "/"):
+        if all(path.startswith(folder) for path in outputs):
+            return folder
+    return ""
 
 
 def _open_repository(
