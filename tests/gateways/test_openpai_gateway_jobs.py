@@ -9,8 +9,8 @@ import httpx
 from pai_lab import PASSWORD, PATIENCE_S, serving_alone
 from test_openpai_gateway_forms import _brackets
 
+from outlast.server import security
 from outlast.server.database import Database
-from outlast.server.gateways.openpai import asked
 from outlast.server.gateways.openpai.book import JobBook, JobFacts, JobRow, RoleFacts
 
 TRAINING = b"""
@@ -190,7 +190,7 @@ def test_without_accounts_any_name_signs_in_and_a_body_that_does_not_come_is_giv
             assert client.get("/v1/user/eve").json()["admin"] is True and client.get("/v2/jobs").json() == []
             page = client.post("/v2/jobs", content="x", headers={"Origin": "http://elsewhere"})
             assert (page.status_code, page.json()["code"]) == (403, "ForbiddenUserError")
-        monkeypatch.setattr(asked, "BODY_LIMIT_S", 0.2)
+        monkeypatch.setattr(security, "BODY_LIMIT_S", 0.2)
         where = urlsplit(url)
         with contextlib.closing(socket.create_connection((where.hostname, where.port), timeout=PATIENCE_S)) as slow:
             slow.sendall(f"POST /rest-server/api/v1/token HTTP/1.1\r\nHost: {where.netloc}\r\n".encode())

@@ -13,6 +13,7 @@ import uvicorn
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
+from outlast.server import intake
 from outlast.server.intake import PIECE_BYTES, IntakeProtocol, pieces
 
 PATIENCE_S = 120
@@ -184,3 +185,25 @@ def read_answers(plug, count):
         assert piece, text
         text += piece
     return [part[:64].decode() for part in text.split(b"\r\n\r\n")[1:]]
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET"]
+)
+def test_a_client_that_does_not_say_what_it_wants_is_given_up(monkeypatch, said):
+    monkeypatch.setattr(intake, "HEAD_LIMIT_S", 0.2)
+    with Server(http=IntakeProtocol, timeout_keep_alive=PATIENCE_S) as server, server.plug() as slow:
+        slow.sendall(said)
+        heard = slow.makefile("rb").read()  # until the server closes
+    assert heard.count(b"HTTP/1.1 200") == said.count(b"\r\n\r\n")
+
+
+def test_a_client_that_takes_its_time_with_a_body_is_not(monkeypatch):
+    monkeypatch.setattr(intake, "HEAD_LIMIT_S", 0.2)
+    with Server(http=IntakeProtocol, timeout_keep_alive=PATIENCE_S) as server, server.plug() as slow:
+        slow.sendall(b"PUT /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc")
+        wait_until(lambda: "/slow" in server.app.asked)
+        with server.plug() as silent:
+            assert silent.recv(1) == b""  # given up, and it came later
+        slow.sendall(b"def")
+        assert hashlib.sha256(b"abcdef").hexdigest().encode() in slow.recv(1000)

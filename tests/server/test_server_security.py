@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import json
 import re
+import socket
+from urllib.parse import urlsplit
 
 import pytest
 
 from outlast.errors import NotFoundError, PlatformError, SpecError
 from outlast.inside import errors as inside_errors
+from outlast.server import security
 from outlast.server.security import BODY_LIMIT_BYTES
 
 
@@ -36,6 +42,26 @@ def test_too_large_bodies_are_refused_with_and_without_a_length(lab):
         pieces = client.post("/api/v1/tokens", content=(b"x" * 65536 for _ in range(17)))
         for response in (whole, pieces):
             assert response.status_code == 413 and response.json()["code"] == "too_large"
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "code"),
+    [
+        ("/api/v1/sign-in", "code", "request_timeout"), ("/rest-server/api/v1/token", "code", "InvalidParametersError"),
+        ("/v2/0123/training-jobs", "error_code", "ModelArts.0101"), ("/v3/auth/tokens", "error_code", "ModelArts.0101"),
+    ],
+)  # fmt: skip
+def test_a_body_that_does_not_come_is_given_up_at_every_door(lab, monkeypatch, path, field, code):
+    monkeypatch.setattr(security, "BODY_LIMIT_S", 0.2)
+    where = urlsplit(lab.url)
+    with contextlib.closing(socket.create_connection((where.hostname, where.port), timeout=150)) as slow:
+        slow.sendall(f"POST {path} HTTP/1.1\r\nHost: {where.netloc}\r\n".encode())
+        slow.sendall(b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+        answer = http.client.HTTPResponse(slow)
+        answer.begin()
+        body = json.loads(answer.read())
+    assert (answer.status, body[field]) == (408, code)
+    assert "the body did not come within 0.2 s" in str(body)
 
 
 @pytest.mark.parametrize(

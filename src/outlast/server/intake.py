@@ -22,6 +22,8 @@ PIECE_BYTES: Final = 1 << 20
 _EXTENSION: Final = "outlast.intake"
 #: One is filled while the other is used.
 _BUFFERS: Final = 2
+#: Who takes longer to say what is wanted is given up: a connection that says nothing costs as much as one that works.
+HEAD_LIMIT_S = 60.0
 
 
 async def pieces(scope: Scope, receive: Receive) -> AsyncGenerator[bytes | bytearray | memoryview, None]:
@@ -57,11 +59,44 @@ async def pieces(scope: Scope, receive: Receive) -> AsyncGenerator[bytes | bytea
 
 
 class IntakeProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which lets the application have a body from the connection itself."""
+    """uvicorn's protocol, which lets the application have a body from the connection itself.
+
+    It does not wait for the head of a request for ever either.
+    """
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_head()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["extensions"] = {_EXTENSION: {"protocol": self}}
+        if self._patience is None:
+            self._expect_head()
+
+    def on_headers_complete(self) -> None:
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        self._patience = self.loop.call_later(HEAD_LIMIT_S, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _give_up(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._expect_head()  # an answer is still on its way to a client that sends the next request already
+        else:
+            self.transport.close()
 
     def take_parsed(self) -> bytearray:
         """What of the body has passed the parser since it was last asked for."""

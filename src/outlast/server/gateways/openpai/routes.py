@@ -32,7 +32,7 @@ def add(app: FastAPI) -> None:
 
 
 def _sub_app(routes: list[BaseRoute]) -> Starlette:
-    handlers = {404: _no_api, 405: _no_api, 413: _too_large}
+    handlers = {404: _no_api, 405: _no_api, 408: _no_body, 413: _no_body}
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -40,9 +40,10 @@ async def _no_api(request: Request, _error: Exception) -> Response:
     return refuse(404, "NoApiError", f"API {request.method} {request.url.path} is not found.")
 
 
-async def _too_large(_request: Request, error: Exception) -> Response:
-    words = str(error.detail) if isinstance(error, HTTPException) else "the body is too large"
-    return refuse(413, "InvalidParametersError", words)
+async def _no_body(_request: Request, error: Exception) -> Response:
+    """It is too large, or does not come."""
+    assert isinstance(error, HTTPException)
+    return refuse(error.status_code, "InvalidParametersError", str(error.detail))
 
 
 async def _healthy(_request: Request) -> Response:
