@@ -174,9 +174,42 @@ def test_plan_shows_each_platform_and_warns_of_a_script_that_is_tied_to_one_devi
     assert [(each["name"], each["kind"], each["limit_s"], each["mirror"]) for each in plan["platforms"]] == [
         ("pool", "faulty", 1800.0, ""), ("local", "local", 3600.0, ""),
     ]  # fmt: skip
-    assert any("tied to cuda" in notice and "pool" in notice for notice in plan["notices"])
+    assert any("tied to cuda" in notice and "pool seems to have only npu" in notice for notice in plan["notices"])
+    assert any("a stint on local would have no such card" in notice for notice in plan["notices"])
     out = outlast("run", str(folder), "--dry-run")[1]
     assert "pool (faulty): 30 min each" in out and "local: 1 h each" in out
     (folder / "train.py").write_text("import torch\nuse = torch.cuda.is_available()\n")
     assert "tied to" not in outlast("run", str(folder), "--dry-run")[1]
     assert "local: 1 h each" not in outlast("run", str(folder), "--on", "local", "--dry-run")[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "lacking"),
+    [
+        ("model = torch.nn.Linear(1, 1).cuda()", {"cpu-job", "ascend", "pai", "local"}),
+        ("import torch_npu; model = torch.nn.Linear(1, 1).npu()", {"cpu-job", "free", "own", "pai", "local"}),
+        ("use = torch.cuda.is_available()", set()),
+    ],
+)
+def test_a_script_that_is_tied_to_one_device_is_warned_of_every_platform_without_it(
+    outlast, say, tmp_path, line, lacking
+):
+    # What an unknown flavor has is guessed from the engine, which is one for CUDA here.
+    flavors = {"free": [], "ascend": ["modelarts.kat1.xlarge"], "cpu-job": ["modelarts.vm.cpu.2u"], "own": ["our.own"]}
+    for name, flavor in flavors.items():
+        say("secret\n")
+        words = ["--key", "AK", "--set", "store=obs://lab/x", *(f"--set=flavor={each}" for each in flavor)]
+        code, _, err = outlast(
+            "login", "modelarts", "--profile", name, *words, "--secret-stdin", "--in-file", "--no-check"
+        )
+        assert code == 0, err
+    say("a password\n")
+    words = ("--endpoint", "http://pai.lab", "--user", "ann", "--set", "store=hdfs://pai.lab:50070/x")
+    assert outlast("login", "openpai", "--profile", "pai", *words, "--secret-stdin", "--in-file", "--no-check")[0] == 0
+    (tmp_path / "train.py").write_text(f"import torch\n{line}\n")
+    on = [word for name in (*flavors, "pai", "local") for word in ("--on", name)]
+    code, out, err = outlast("run", str(tmp_path / "train.py"), *on, "--dry-run", "--json")
+    assert code == 0, err
+    told = [notice for notice in json.loads(out)["notices"] if "tied to" in notice]
+    named = {name for name in (*flavors, "pai", "local") for notice in told if f" {name} " in notice}
+    assert named == lacking and len(told) == len(lacking)

@@ -78,19 +78,30 @@ def device_notices(spec: RunSpec, pack: PackPlan, settings: Settings) -> list[st
     tied = _tied_to(pack)
     if not tied:
         return []
-    accounts = Accounts(settings.home)
-    notices = []
-    for name in spec.platforms:
-        account = accounts.get(name) if name != "local" else None
-        words = " ".join(account.values.values()) if account is not None else ""
-        has = {device for device, pattern in _DEVICES.items() if pattern.search(words)}
-        if has and tied not in has:
-            other = next(iter(has))
-            notices.append(
-                f"the script is tied to {tied}, and {name} seems to have only {other}; "
-                f"make it run on both with: outlast migrate {spec.script} --to any"
-            )
-    return notices
+    found = {name: _devices(spec, name, settings) for name in spec.platforms}
+    return [_lacking(spec, name, tied, has) for name, has in found.items() if has is not None and tied not in has]
+
+
+def _devices(spec: RunSpec, name: str, settings: Settings) -> frozenset[str] | None:
+    """What the platform says; where it cannot say, what the words of its account tell, if they tell anything."""
+    from outlast.platforms.registry import create
+
+    has = create(name, settings).devices(spec)
+    account = Accounts(settings.home).get(name) if has is None else None
+    if account is None:
+        return has
+    words = " ".join(account.values.values())
+    return frozenset(device for device, pattern in _DEVICES.items() if pattern.search(words)) or None
+
+
+def _lacking(spec: RunSpec, name: str, tied: str, has: frozenset[str]) -> str:
+    anywhere = f"outlast migrate {spec.script} --to any"
+    if has:
+        words = f"the script is tied to {tied}, and {name} seems to have only {next(iter(has))}"
+        return f"{words}; make it run on both with: {anywhere}"
+    flag = {"cuda": "--gpus", "npu": "--npus"}[tied]
+    words = f"the script is tied to {tied}, and a stint on {name} would have no such card"
+    return f"{words}; ask for one with {flag} 1 if it has any, or make the script run on any device with: {anywhere}"
 
 
 def _tied_to(pack: PackPlan) -> str:

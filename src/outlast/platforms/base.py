@@ -142,6 +142,10 @@ class Platform(abc.ABC):
         """Ask the platform how it is. Never raises for a platform that is away or does not know us: that is told."""
         return Standing("ready")
 
+    def devices(self, spec: RunSpec) -> frozenset[str] | None:
+        """The kinds of cards that such a stint finds, of `cuda` and `npu`; None: nobody can say. Touches nothing."""
+        return None
+
     @abc.abstractmethod
     def check(self, spec: RunSpec) -> None:
         """Raise `SpecError` if this platform can never run such a stint (more cpus than the machine has)."""

@@ -62,6 +62,11 @@ class LocalPlatform(Platform, Signals):
     def from_settings(cls, settings: Settings) -> LocalPlatform:
         return cls(settings.home, settings.user_weights)
 
+    def devices(self, spec: RunSpec) -> frozenset[str]:
+        """NVIDIA cards that were not asked for are hidden from the script; Ascend cards are not."""
+        has = {"cuda": spec.resources.gpus, "npu": len(self._machine().npus)}
+        return frozenset(name for name, count in has.items() if count)
+
     # ---- the five verbs
 
     def check(self, spec: RunSpec) -> None:

@@ -123,6 +123,13 @@ class ModelArts(Platform, Tells):
         self._lacks_bucket = False
         return f"made the bucket of {self.store}"
 
+    def devices(self, spec: RunSpec) -> frozenset[str] | None:
+        """Those of the flavor: a container sees all of its cards."""
+        flavor = find_flavor(self._flavor)
+        if flavor is None or not flavor.cpus:
+            return None  # its name says how long it lasts, and no more
+        return frozenset(name for name, count in (("cuda", flavor.gpus), ("npu", flavor.npus)) if count)
+
     def check(self, spec: RunSpec) -> None:
         require_store(self._account)
         if spec.sandbox == "on":

@@ -81,6 +81,10 @@ class OpenPai(Platform):
         scheme = _scheme(address)
         return scheme == "hdfs" or (scheme in BUCKETS and self._rest.known_generation != YARN)
 
+    def devices(self, spec: RunSpec) -> frozenset[str]:
+        """A container has the cards that its job asked for."""
+        return frozenset({"cuda"} if spec.resources.gpus else ())
+
     def check(self, spec: RunSpec) -> None:
         if spec.resources.npus:
             raise SpecError(f"--npus {spec.resources.npus}: OpenPAI has NVIDIA cards only", hint="ask for --gpus")
