@@ -130,6 +130,20 @@ def test_a_job_is_stopped_and_does_not_start_again(pai):
     assert pai.pai("ann", "PUT", "v1/user/ann/jobs/endless/executionType", json={"value": "START"}).status_code == 400
 
 
+def test_the_last_yarn_clusters_had_the_jobs_of_a_user_at_both_addresses(pai):
+    for method, path in (("GET", "v1"), ("POST", "v2"), ("PUT", "v2/info")):
+        assert pai.pai(None, method, path).json()["name"] == "PAI RESTful API"
+    sent = pai.pai("ann", "POST", "v2/user/ann/jobs", json=_v1("at-both", "echo here"))
+    assert sent.status_code == 201 and sent.headers["location"] == "/rest-server/api/v1/user/ann/jobs/at-both"
+    pai.wait("ann", "ann~at-both")
+    for version in ("v1", "v2"):
+        assert "at-both" in [each["name"] for each in pai.pai("ann", "GET", f"{version}/user/ann/jobs").json()]
+        found = pai.pai("ann", "GET", f"{version}/user/ann/jobs/at-both").json()
+        assert (found["jobStatus"]["state"], found["jobStatus"]["subState"]) == ("SUCCEEDED", "FRAMEWORK_COMPLETED")
+    assert pai.pai("ann", "GET", "v2/user/ann/jobs/at-both/config").json()["jobName"] == "at-both"
+    assert pai.pai("ann", "DELETE", "v2/user/ann/jobs/at-both").status_code == 202
+
+
 def test_what_is_wrong_with_a_job_is_said_at_once_and_leaves_no_job(pai):
     pai.put("ben", "/ben/secret/train.py", b"print(1)")
     cases = [
@@ -171,6 +185,9 @@ def test_virtual_clusters_users_and_tokens(pai):
     token = pai.pai(None, "POST", "v2/authn/basic/login", json=made).json()["token"]
     as_new = {"Authorization": f"Bearer {token}"}
     assert pai.pai(None, "GET", "v2/tokens/check", headers=as_new).json()["username"] == "new"
+    for expiration in ("soon", "-60", "59", "604801", "1" * 5000):
+        refused = pai.pai(None, "POST", "v1/token", json=made | {"expiration": expiration})
+        assert (refused.status_code, refused.json()["code"]) == (400, "InvalidParametersError")
     application = pai.pai(None, "POST", "v1/token/application", headers=as_new).json()["token"]
     basic = httpx.BasicAuth("new", application)
     assert pai.pai(None, "GET", "v2/tokens/check", auth=basic).json()["username"] == "new"

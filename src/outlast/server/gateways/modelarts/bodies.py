@@ -7,12 +7,16 @@ from typing import Any
 from outlast.modelarts.engines import find_engine
 from outlast.server.gateways.modelarts.jobs import SeenJob
 from outlast.server.gateways.modelarts.phases import FINAL, Progress
-from outlast.server.gateways.modelarts.tables import choose_flavor, engine_name, flavor_info
+from outlast.server.gateways.modelarts.tables import billing_body, choose_flavor, engine_body, flavor_info
 
 _FOLDERS = "/home/ma-user/modelarts"
 _CONSTRAINT = {
     "type": "String", "editable": True, "required": False, "sensitive": False, "valid_type": "None", "valid_range": [],
 }  # fmt: skip
+
+
+#: What stands beside an engine in a job, but not in the list of engines.
+_ENGINE_USE = {"usage": "training", "support_groups": "public", "tags": []}
 
 
 def job_body(seen: SeenJob) -> dict[str, Any]:
@@ -67,12 +71,10 @@ def _algorithm(asked: dict[str, Any]) -> dict[str, Any]:
     named = engine.get("engine_id") or engine.get("engine_version") or ""
     known = find_engine(str(named))
     if known is not None:
-        engine = engine | {
-            "engine_id": known.name,
-            "engine_name": engine.get("engine_name") or engine_name(known),
-            "engine_version": known.name,
-        }
-    body = {key: value for key, value in asked.items() if value is not None}
+        listed = {key: value for key, value in engine_body(known).items() if key != "image_info"}
+        said = {key: value for key, value in engine.items() if value not in (None, "")}
+        engine = {**listed, **_ENGINE_USE, **said, "engine_id": known.name, "engine_version": known.name}
+    body = {"parameters_customization": True} | {key: value for key, value in asked.items() if value is not None}
     body["engine"] = engine
     body["parameters"] = [{"constraint": _CONSTRAINT, **each} for each in asked.get("parameters") or ()]
     for which in ("inputs", "outputs"):
@@ -99,7 +101,7 @@ def _spec(asked: dict[str, Any]) -> dict[str, Any]:
         body["resource"] |= {
             "flavor_id": choice.id, "flavor_name": choice.flavor.sentence,
             "flavor_detail": {
-                "flavor_type": choice.kind, "billing": {"code": choice.id, "unit_num": 1},
+                "flavor_type": choice.kind, "billing": billing_body(choice),
                 "flavor_info": flavor_info(choice),
             },
         }  # fmt: skip

@@ -15,6 +15,7 @@ from outlast.modelarts.flavors import Flavor, find_flavor
 MOST_NODES = 8
 _DISK_GB = 50
 _OWN_ENGINE_IDS = 1001
+_FREE_CODE = "modelarts.vm.gpu.free"
 
 #: Row n has the spec_id n + 1.
 FLAVORS: tuple[str, ...] = (
@@ -90,12 +91,17 @@ def flavor_info(choice: Choice) -> dict[str, Any]:
     return body
 
 
+def billing_body(choice: Choice) -> dict[str, Any]:
+    """What a flavor is billed as. The free ones go by one name in both generations."""
+    return {"code": _FREE_CODE if choice.is_free else choice.id, "unit_num": 1}
+
+
 def flavor_body(choice: Choice) -> dict[str, Any]:
     """A row of the second generation's list."""
     return {
         "flavor_id": choice.id, "flavor_name": choice.flavor.sentence, "flavor_type": choice.kind,
-        "max_num": most_nodes(choice), "billing": {"code": choice.id, "unit_num": 1},
-        "flavor_info": flavor_info(choice), "attributes": {},
+        "max_num": most_nodes(choice), "billing": billing_body(choice),
+        "flavor_info": flavor_info(choice), "support_groups": "public", "attributes": {},
     }  # fmt: skip
 
 

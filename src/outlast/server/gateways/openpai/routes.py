@@ -67,6 +67,19 @@ def _routes(app: FastAPI) -> list[BaseRoute]:
     return [log, *_v1(app, "/api/v1"), *_v2(app, "/api/v2")]
 
 
+_OF_USER = "/user/{user}/jobs"
+_JOBS_V1: dict[str, Handler] = {
+    "GET ": jobs.list_v1,
+    "POST ": jobs.submit_v1,
+    "GET /{job}": jobs.show_v1,
+    "PUT /{job}": jobs.submit_v1,
+    "DELETE /{job}": jobs.delete,
+    "PUT /{job}/executionType": jobs.execute,
+    "GET /{job}/config": jobs.config,
+    "GET /{job}/ssh": jobs.ssh,
+}
+
+
 def _v1(app: FastAPI, prefix: str) -> list[BaseRoute]:
     found = _shared(app, prefix, "yarn")
     found += _table(app, prefix, {
@@ -80,17 +93,8 @@ def _v1(app: FastAPI, prefix: str) -> list[BaseRoute]:
         "GET /user/{user}": people.user,
         "PUT /user/{user}/virtualClusters": changes.set_clusters_v1,
     })  # fmt: skip
-    for place in ("/jobs", "/user/{user}/jobs"):
-        found += _table(app, prefix + place, {
-            "GET ": jobs.list_v1,
-            "POST ": jobs.submit_v1,
-            "GET /{job}": jobs.show_v1,
-            "PUT /{job}": jobs.submit_v1,
-            "DELETE /{job}": jobs.delete,
-            "PUT /{job}/executionType": jobs.execute,
-            "GET /{job}/config": jobs.config,
-            "GET /{job}/ssh": jobs.ssh,
-        })  # fmt: skip
+    for place in ("/jobs", _OF_USER):
+        found += _table(app, prefix + place, _JOBS_V1)
     return found
 
 
@@ -138,7 +142,8 @@ def _v2(app: FastAPI, prefix: str) -> list[BaseRoute]:
         f"GET {task}": tasks.history,
         f"GET {task}/{{try}}/logs": tasks.logs,
     })  # fmt: skip
-    return found
+    # The last YARN clusters had the first generation's jobs here too.
+    return [*found, *_table(app, prefix + _OF_USER, _JOBS_V1)]
 
 
 def _shared(app: FastAPI, prefix: str, launcher: str) -> list[BaseRoute]:
@@ -151,13 +156,15 @@ def _shared(app: FastAPI, prefix: str, launcher: str) -> list[BaseRoute]:
         "GET /authn/info": tokens.way_in,
         "GET /virtual-clusters": clusters.virtual_clusters,
         "GET /virtual-clusters/{vc}": clusters.virtual_cluster,
-        "GET /info": info,
     })  # fmt: skip
-    return [*found, *(route(app, place, "GET", info, public=True) for place in (prefix or "/", f"{prefix}/"))]
+    places = (prefix or "/", f"{prefix}/", f"{prefix}/info")
+    return [*found, *(route(app, place, way, info, public=True) for place in places for way in _ANY)]
 
 
+#: What the API is, it tells by whichever method it is asked.
+_ANY = ("GET", "POST", "PUT", "DELETE")
 #: Whoever is about to sign in cannot have done so.
-_PUBLIC = ("/token", "/authn/basic/login", "/authn/info", "/info")
+_PUBLIC = ("/token", "/authn/basic/login", "/authn/info")
 
 
 def _table(app: FastAPI, prefix: str, table: dict[str, Handler]) -> list[BaseRoute]:

@@ -25,8 +25,11 @@ def sign_in(asked: Asked) -> Response:
     body = asked.fields
     name, password = str(body.get("username", "")), str(body.get("password", ""))
     expiration = str(body.get("expiration", "86400"))
-    if not name or not password or not expiration.isdecimal():
-        raise PaiRefusal(400, "InvalidParametersError", "username and password are required; expiration is in seconds")
+    if not name or not password:
+        raise PaiRefusal(400, "InvalidParametersError", "username and password are required")
+    if not expiration.isdecimal() or not 60 <= int(expiration[:9]) <= TOKEN_S:
+        words = f"expiration {expiration[:20]!r} is not a number of seconds from 60 to {TOKEN_S:g}"
+        raise PaiRefusal(400, "InvalidParametersError", words)
     accounts = asked.state.accounts
     if not accounts.users.exist():
         return _local(asked, name)
