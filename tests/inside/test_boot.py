@@ -67,6 +67,27 @@ def test_stub_of_moxing_in_the_container_does_no_harm(tmp_path):
     assert bench.end().reason == "finished"
 
 
+COPYING = """
+import moxing as mox
+mox.file.copy_parallel("obs://bucket/data", "data")
+print("copied with", mox.__file__)
+"""
+
+
+def test_a_script_copies_with_the_moxing_of_its_platform(tmp_path):
+    """Ours is for containers that have none; nothing of the stint may stand before the platform's own."""
+    package = tmp_path / "packages" / "moxing"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from . import file\n")
+    (package / "file.py").write_text("import os\n\ndef copy_parallel(src, dst):\n    os.makedirs(dst)\n")
+    bench = BootBench(tmp_path, COPYING, runner_python=bench_python())
+    environ = {"PYTHONPATH": str(package.parent), "HOME": str(tmp_path)}
+    done = bench.boot(bench.variables(), environ=environ, flags=())
+    assert done.returncode == 0, done.stderr
+    assert f"copied with {package / '__init__.py'}" in bench.log()
+    assert bench.end().reason == "finished"
+
+
 def test_variables_come_from_a_private_file_that_is_removed(tmp_path):
     bench = BootBench(tmp_path, "import os; print('is', os.environ.get('PASSWORD', '')[::-1])\n")
     path = tmp_path / "vars.json"
