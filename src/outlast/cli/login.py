@@ -128,7 +128,8 @@ def login(
 
         if kind not in platform_kinds():
             raise UsageError(f"cannot log in to {kind!r}", hint="kinds: " + ", ".join((*KINDS, *platform_kinds())))
-        given = {"endpoint": endpoint, "region": region, "key": key, "user": user}
+        given = {"endpoint": endpoint, "region": region, "key": key, "user": user, "ca_file": ca_file}
+        given["insecure"] = "yes" if insecure else ""
         login_platform(
             client, kind, profile, {name: value for name, value in given.items() if value}, settings or (),
             secret_stdin=secret_stdin, check=check, in_file=in_file, as_json=as_json,

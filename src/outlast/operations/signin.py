@@ -15,6 +15,7 @@ from outlast.operations.checks import short
 from outlast.operations.login import Identity
 from outlast.platforms.accounts import Account, Accounts
 from outlast.platforms.base import Field, Standing
+from outlast.platforms.trust import find_ca_file
 from outlast.settings import Settings
 from outlast.store.profiles import check_name
 
@@ -119,6 +120,8 @@ def _account(kind: str, name: str, values: Mapping[str, str]) -> Account:
         how = "--secret-stdin" if missing[0].secret else f"--set {missing[0].name}=VALUE"
         raise UsageError(f"an account on {kind} needs: {names}", hint=f"give it with {how}")
     check_values(full)
+    if full.get("ca_file"):
+        full["ca_file"] = find_ca_file(full["ca_file"])
     given = {field: value for field, value in full.items() if value}
     secrets = {field: value for field, value in given.items() if fields[field].secret}
     return Account(name, kind, {field: value for field, value in given.items() if field not in secrets}, secrets)
@@ -142,7 +145,10 @@ def _stand(account: Account, settings: Settings) -> Standing:
         raise CredentialError(words, hint="check user and secret, then log in again")
     if standing.state == "down":
         words = standing.detail if named else f"{where} cannot be asked: {standing.detail}"
-        raise PlatformError(words, hint="try again later, or keep it unchecked with --no-check")
+        hint = "try again later, or keep it unchecked with --no-check"
+        if "certificate" in words:
+            hint = "name the certificate of its authority with --ca-file FILE, or give up checking with --insecure"
+        raise PlatformError(words, hint=hint)
     return standing
 
 

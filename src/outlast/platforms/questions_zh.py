@@ -21,6 +21,10 @@ CHINESE: dict[str, str] = {
     "Flavor": "规格",
     "Password": "密码",
     "User name": "用户名",
+    "Certificates": "证书文件",
+    "a file with those to trust; the system's when left out": "只信任该文件中的证书；不填则使用系统的证书",
+    "Do not check the certificate": "不检查服务器证书",
+    "yes or no; no when left out": "yes 或 no；不填则为 no",
     # modelarts
     "Region": "区域",
     "the part after 'modelarts.' in the address of its console": "控制台网址中 “modelarts.” 后面的部分",

@@ -60,7 +60,7 @@ class Http:
         shown = "[%s]" % self.host if ":" in self.host else self.host
         #: The Host header: without the port where it is the usual one.
         self.authority = shown if self.port == (443 if self.secure else 80) else "%s:%d" % (shown, self.port)
-        self._context = _context(ca_file, verify) if self.secure else None
+        self._context = tls_context(ca_file, verify) if self.secure else None
         self._idle: Deque[Connection] = collections.deque()
         self._addresses: List[Tuple[Any, ...]] = []
         self._looked_up_at = 0.0
@@ -245,7 +245,8 @@ def as_body(body: Sendable) -> Body:
     return body
 
 
-def _context(ca_file: str, verify: bool) -> ssl.SSLContext:
+def tls_context(ca_file: str, verify: bool) -> ssl.SSLContext:
+    """How a server has to prove who it is: by the system's certificates, by those of a file, or not at all."""
     try:
         context = ssl.create_default_context(cafile=os.path.expanduser(ca_file) if ca_file else None)
     except (OSError, ssl.SSLError) as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from outlast.errors import SpecError
 from outlast.inside.move.address import Address, parse
 from outlast.inside.stores.access import Access
+from outlast.platforms import trust
 from outlast.platforms.base import Field
 from outlast.platforms.modelarts.session import Credentials, Session
 from outlast.store.profiles import find_access, obs_endpoint
@@ -39,6 +40,7 @@ FIELDS: tuple[Field, ...] = (
     Field("iam", "IAM endpoint", required=False, help="follows from the region or the endpoint when left out"),
     Field("pool", "Dedicated pool id", required=False),
     Field("api", "Generation of the API", required=False, help="v1 or v2; found out when left out"),
+    *trust.FIELDS,
 )
 
 
@@ -59,7 +61,7 @@ def open_session(
         return Session(
             credentials, endpoint=endpoint or f"https://modelarts.{region}.myhuaweicloud.com", region=region,
             iam=account["iam"].rstrip("/") or endpoint or f"https://iam.{region}.myhuaweicloud.com",
-            project=account["project"], clock=clock, sleep=sleep,
+            project=account["project"], trust=trust.read_trust(account), clock=clock, sleep=sleep,
         )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from outlast.inside.net.http import Http, Response
 from outlast.inside.net.retry import retry_after_s
 from outlast.platforms.modelarts.faults import Said, Unheard
 from outlast.platforms.modelarts.signing import Request, moment, sign
+from outlast.platforms.trust import SYSTEMS, Trust
 
 _TIMEOUT_S = 30.0
 #: Before each further try of what was not answered, or answered with "not now".
@@ -59,11 +60,11 @@ class Session:
 
     def __init__(
         self, credentials: Credentials, *, endpoint: str, iam: str, region: str, project: str = "",
-        clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep,
+        trust: Trust = SYSTEMS, clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep,
     ) -> None:  # fmt: skip
         self._credentials = credentials
-        self._http = Http(endpoint, timeout_s=_TIMEOUT_S)
-        self._iam = self._http if iam == endpoint else Http(iam, timeout_s=_TIMEOUT_S)
+        self._http = Http(endpoint, *trust, timeout_s=_TIMEOUT_S)
+        self._iam = self._http if iam == endpoint else Http(iam, *trust, timeout_s=_TIMEOUT_S)
         self._region = region
         self._project = project
         self._clock = clock

@@ -14,6 +14,7 @@ from outlast.inside import layout
 from outlast.inside.move.address import BUCKETS
 from outlast.inside.place import ACCESSES, access_for, read_accesses
 from outlast.model.quantities import parse_duration, parse_size
+from outlast.platforms import trust
 from outlast.platforms.base import Field, Job, JobState, Launch, Plan, Platform, Standing
 from outlast.platforms.boot import boot_environment, boot_file
 from outlast.platforms.openpai import starter
@@ -50,6 +51,7 @@ class OpenPai(Platform):
         Field("memory", "Memory of a stint when its run asks for none", _MEMORY, required=False),
         Field("sku", "Kind of machine", required=False, help="a sku type of HiveD, on YARN a GPU type; empty: any"),
         Field("generation", "Generation: auto, yarn or k8s", AUTO, required=False),
+        *trust.FIELDS,
     )
 
     def __init__(self, account: Account, cache: Path, *, pause: Callable[[float], None] = time.sleep) -> None:
@@ -65,7 +67,7 @@ class OpenPai(Platform):
             raise SpecError(f"generation {generation!r} is none of {', '.join(_GENERATIONS)}")
         self._rest = Rest(
             account["endpoint"], account["user"], password=account["password"], token=account["token"],
-            generation=generation, pause=pause,
+            generation=generation, trust=trust.read_trust(account), pause=pause,
         )  # fmt: skip
         self._jobs = Jobs(self._rest)
         self._over: dict[str, Job] = {}  # what has ended stays as it is

@@ -13,6 +13,7 @@ import httpx
 
 from outlast.errors import Unavailable
 from outlast.platforms.openpai.wire import K8S, YARN
+from outlast.platforms.trust import SYSTEMS, Trust
 
 AUTO = "auto"
 TRIES = 3
@@ -61,6 +62,7 @@ class Rest:
         password: str = "",
         token: str = "",
         generation: str = AUTO,
+        trust: Trust = SYSTEMS,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.user = user
@@ -71,7 +73,7 @@ class Rest:
         self._generation = generation
         self._cluster: Cluster | None = None
         self._lock = threading.Lock()
-        self._http = httpx.Client(timeout=_TIMEOUT, follow_redirects=True)
+        self._http = httpx.Client(timeout=_TIMEOUT, follow_redirects=True, verify=trust.context())
 
     def close(self) -> None:
         self._http.close()
