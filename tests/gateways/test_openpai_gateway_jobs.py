@@ -130,6 +130,24 @@ def test_a_job_is_stopped_and_does_not_start_again(pai):
     assert pai.pai("ann", "PUT", "v1/user/ann/jobs/endless/executionType", json={"value": "START"}).status_code == 400
 
 
+def test_every_task_tells_its_own_end_and_its_ports(pai):
+    role = {"taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "portList": [{"label": "tb"}]}
+    roles = [role | {"name": "bad", "command": "exit 3"}, role | {"name": "good", "command": "sleep 600"}]
+    sent = pai.pai("ann", "POST", "v1/user/ann/jobs", json={"jobName": "mixed", "image": "x", "taskRoles": roles})
+    assert sent.status_code == 201, sent.text
+    found = pai.wait("ann", "ann~mixed")
+    assert found["jobStatus"]["state"] == "FAILED"
+    trigger = [found["jobStatus"][f"appExitTriggerTask{name}"] for name in ("RoleName", "Index")]
+    bad, good = (found["taskRoles"][name]["taskStatuses"][0] for name in ("bad", "good"))
+    assert trigger == ["bad", 0]
+    assert (bad["taskState"], bad["containerExitCode"]) == ("FAILED", 255)
+    assert (good["taskState"], good["containerExitCode"]) == ("STOPPED", -220)
+    assert set(good["containerPorts"]) == {"http", "ssh", "tb"}
+    assert good["containerPorts"]["tb"].isdecimal() and good["containerPorts"] != bad["containerPorts"]
+    older = pai.pai("ann", "GET", "v1/user/ann/jobs/mixed").json()["taskRoles"]["good"]["taskStatuses"][0]
+    assert (older["taskState"], older["containerExitCode"]) == ("STOPPED", -7400)
+
+
 def test_the_last_yarn_clusters_had_the_jobs_of_a_user_at_both_addresses(pai):
     for method, path in (("GET", "v1"), ("POST", "v2"), ("PUT", "v2/info")):
         assert pai.pai(None, method, path).json()["name"] == "PAI RESTful API"

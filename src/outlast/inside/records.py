@@ -154,6 +154,7 @@ class Beat(Record):
     device: Dict[str, Any] = dataclasses.field(default_factory=dict)  # see inside/sampling.py
     last_checkpoint: Optional[str] = None
     notice: str = ""  # one sentence for the user, e.g. why a commit has to wait
+    tasks: Dict[str, Any] = dataclasses.field(default_factory=dict)  # see inside/contracts/openpai/standing.py
     phases: Dict[str, float] = dataclasses.field(default_factory=dict)  # seconds so far, as in end.json
     at: str = ""
 
@@ -179,6 +180,7 @@ class End(Record):
     metrics: Dict[str, float] = dataclasses.field(default_factory=dict)
     best: Dict[str, float] = dataclasses.field(default_factory=dict)
     tail: List[str] = dataclasses.field(default_factory=list)  # last lines of output when the script failed
+    tasks: Dict[str, Any] = dataclasses.field(default_factory=dict)  # see inside/contracts/openpai/standing.py
     fingerprint: str = ""  # digest of the last error, numbers and addresses removed, to recognise a repeat
     by: str = "runner"  # or "keeper"
     at: str = ""

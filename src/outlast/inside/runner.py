@@ -214,6 +214,7 @@ def _end(stint: Stint, verdict: Verdict, exit_code: Optional[int], supervisor: O
         metrics=dict(progress.metrics),
         best=dict(progress.best),
         tail=tail,
+        tasks=stint.tasks(),
         fingerprint=fingerprint,
         at=now_text(),
     )

@@ -112,11 +112,21 @@ class Stint:
             device=device,
             last_checkpoint=self.last_checkpoint,
             notice=self.notice,
+            tasks=self.tasks(),
             phases=self.phases.phases(),
             at=now_text(),
             **progress.snapshot(),
             **progress.rate(),
         )
+
+    def tasks(self) -> Dict[str, Any]:
+        """How the instances of a job of OpenPAI stand; empty for everything else."""
+        if self.spec.get("contract") != "openpai":
+            return {}
+        from .contracts.openpai.job import Job
+        from .contracts.openpai.standing import read_standing
+
+        return read_standing(self.path("desk", "job"), Job.from_json(self.spec["job"]))
 
     def used(self, is_last: bool) -> Optional[bytes]:
         """How busy the machine was so far, when that shall be written now."""

@@ -23,6 +23,7 @@ from .instance import Instance
 from .job import K8S, Job, Role, folder_name
 from .policy import FINISH, RETRY_JOB, RETRY_TASK, Course, Step
 from .ports import choose_ports
+from .standing import Standing
 from .templates import render
 from .variables import variables
 
@@ -88,10 +89,12 @@ class JobRunner:
                     self._say("the image %s of role %s is not on this machine any more" % (role.image, role.name))
                     return IMAGE_MISSING
             self._endpoints = choose_ports(self._job)
+            self._standing = Standing(self._plan.scratch, self._endpoints)
             self._environ["PATH"] = self._path()
             self._start_all(0.0)
             while True:
                 code = self._turn()
+                self._standing.write()
                 if code is not None:
                     return code
         finally:
@@ -178,6 +181,7 @@ class JobRunner:
             _emit, self._masked, role.engine, container,
         )  # fmt: skip
         self._live[role.name, index] = instance
+        self._standing.started(role.name, index)
         for fd in instance.streams:
             self._selector.register(fd, selectors.EVENT_READ, instance)
 
@@ -222,6 +226,7 @@ class JobRunner:
         self._forget(instance)
         if self._asked or original == COME_BACK:
             self._left.append(original)
+            self._standing.stopped(instance.role, instance.index)
             if not self._told:
                 self._asked = self._told = True
                 self._ask_to_leave()
@@ -230,6 +235,7 @@ class JobRunner:
         if code:
             self._tell_failure(instance, original, code)
         step = self._course.ended(instance.role, instance.index, code)
+        self._standing.ended(instance.role, instance.index, code, is_decisive=step.what == FINISH)
         if step.what == RETRY_TASK:
             self._retry_task(instance, step)
         elif step.what == RETRY_JOB:
@@ -274,6 +280,7 @@ class JobRunner:
     def _end_all(self) -> None:
         for instance in list(self._live.values()):
             self._forget(instance)
+            self._standing.stopped(instance.role, instance.index)
 
     def _say(self, sentence: str) -> None:
         _emit(("[outlast] %s\n" % sentence).encode("utf-8", "replace"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -9,6 +10,9 @@ from urllib.parse import quote, urlsplit
 from starlette.responses import Response
 
 from outlast.errors import NotFoundError
+from outlast.inside import layout
+from outlast.inside.errors import InsideError
+from outlast.inside.records import Beat, End
 from outlast.keeper.view import view_from_json
 from outlast.model.states import RunState
 from outlast.model.view import RunView
@@ -125,8 +129,24 @@ def progress_of(asked: Asked, row: JobRow) -> Progress:
     completed = milliseconds(ended[-1].ended_at) if ended and found.completed_ms else found.completed_ms
     return Progress(
         found.state, found.created_ms, started, completed, ended[-1].exit_code if ended else None, found.message,
-        len(view.stint_list),
+        len(view.stint_list), _told_of_tasks(asked, row, len(view.stint_list)),
     )  # fmt: skip
+
+
+def _told_of_tasks(asked: Asked, row: JobRow, stint: int) -> dict[str, Any]:
+    """How the instances stand: as the end of the newest stint has it, or its last beat while there is none."""
+    found = asked.held.runs.row(row.run)
+    if found is None or not stint:
+        return {}
+    store = asked.held.located(found).store
+    kinds: tuple[tuple[type[End | Beat], str], ...] = (
+        (End, layout.end_key(row.run, stint)), (Beat, layout.beat_key(row.run, stint)),
+    )  # fmt: skip
+    for kind, key in kinds:
+        with contextlib.suppress(InsideError):
+            if tasks := kind.from_bytes(store.get(key)).tasks:
+                return tasks
+    return {}
 
 
 def _progress(view: RunView, row: JobRow) -> Progress:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from outlast.inside.contracts.openpai.standing import task_name
 from outlast.inside.contracts.openpai.variables import k8s_role_name
 from outlast.model.states import RunState
 from outlast.server.gateways.openpai.book import JobFacts, JobRow, RoleFacts
@@ -25,6 +27,9 @@ _SUB_STATES = {
 _ENDED = {K8S: "Completed", YARN: "FRAMEWORK_COMPLETED"}
 #: What ends a job that its user stopped, and the tasks in it.
 _STOPPED_CODE, _STOPPED_TASK_CODE = {K8S: -210, YARN: -7351}, {K8S: -210, YARN: -7400}
+#: What ends the tasks of a job that was decided without them.
+_OVER_TASK_CODE = {K8S: -220, YARN: -7400}
+_TASK_ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
 _FAILED_CODE = 255
 
 
@@ -39,6 +44,16 @@ class Progress:
     exit_code: int | None = None
     message: str = ""
     stints: int = 0
+    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # inside/contracts/openpai/standing.py
+
+    @property
+    def decisive(self) -> tuple[str | None, int | None]:
+        """(role, index) of the task whose end was that of the job, when one was."""
+        name = next((name for name, task in self.tasks.items() if task.get("decisive")), None)
+        if name is None or not self.state.is_final:
+            return None, None
+        role, _, index = name.rpartition("/")
+        return role, int(index)
 
 
 @dataclass(frozen=True)
@@ -147,7 +162,7 @@ def _job_status(job: Job) -> Document:
     progress, is_v2 = job.progress, job.shape == K8S
     entry = list_entry(job)
     kept = ("state", "subState", "executionType", "retries", "retryDetails", "createdTime", "completedTime")
-    words = _exit_words(job)
+    words, (role, index) = _exit_words(job), progress.decisive
     found: Document = {
         "name": job.facts.framework,
         "username": job.facts.user,
@@ -162,8 +177,8 @@ def _job_status(job: Job) -> Document:
         "appExitDiagnostics": words,
         "appExitMessages": {"container": None, "runtime": None, "launcher": words} if words else None,
         "appExitTriggerMessage": words,
-        "appExitTriggerTaskRoleName": None,
-        "appExitTriggerTaskIndex": None,
+        "appExitTriggerTaskRoleName": role if role is None else shown_role(role, job.shape),
+        "appExitTriggerTaskIndex": index,
         "appExitType": {None: None, 0: "SUCCEEDED"}.get(job.exit_code, "FAILED"),
         "virtualCluster": job.facts.virtual_cluster,
     }
@@ -180,40 +195,62 @@ def _job_status(job: Job) -> Document:
 
 
 def _task(job: Job, role: RoleFacts, index: int, logs: str) -> Document:
-    """Instances start and end with their job; which of them failed stands in the log."""
+    """One instance: as the newest stint told of it, otherwise as its job."""
     progress = job.progress
-    code = _STOPPED_TASK_CODE[job.shape] if progress.state is RunState.STOPPED else job.exit_code
+    told = progress.tasks.get(task_name(role.name, index), {})
+    state = _task_state(job, told)
+    code = _task_code(job, state, told)
     name = shown_role(role.name, job.shape)
     is_v2 = job.shape == K8S
     found: Document = {
         "taskIndex": index,
-        "taskState": "RUNNING" if job.state == "STOPPING" else job.state,
+        "taskState": state,
         "containerId": f"{job.row.run}-{name}-{index}",
         "containerIp": "127.0.0.1",
-        "containerPorts": {},
+        "containerPorts": {label: ",".join(map(str, ports)) for label, ports in told.get("ports", {}).items()},
         "containerGpus": None if is_v2 else (1 << role.gpus) - 1,
         "containerLog": task_logs(logs, role.name, index) if is_v2 else f"{logs}/{role.name}/{index}/",
         "containerExitCode": code,
     }
     if not is_v2:
         return found
+    launched = milliseconds(told.get("started_at", "")) or progress.launched_ms
+    completed = None if code is None else milliseconds(told.get("ended_at", "")) or progress.completed_ms
+    words = _exit_words(job) if code is not None else None
     return found | {
         "taskUid": found["containerId"],
         "containerNodeName": "local",
-        "containerExitSpec": exit_spec(code, _exit_words(job)),
-        "containerExitDiagnostics": _exit_words(job),
-        "retries": job.retries,
+        "containerExitSpec": exit_spec(code, words),
+        "containerExitDiagnostics": words,
+        "retries": job.retries + max(0, told.get("tries", 1) - 1),
         "accountableRetries": 0,
         "createdTime": progress.created_ms,
-        "launchedTime": progress.launched_ms,
-        "completedTime": progress.completed_ms,
+        "launchedTime": launched,
+        "completedTime": completed,
         "attemptId": 0,
-        "attemptState": found["taskState"],
+        "attemptState": state,
         "currentAttemptCreatedTime": progress.created_ms,
-        "currentAttemptLaunchedTime": progress.launched_ms,
-        "currentAttemptCompletedTime": progress.completed_ms,
+        "currentAttemptLaunchedTime": launched,
+        "currentAttemptCompletedTime": completed,
         "hived": None,
     }
+
+
+def _task_state(job: Job, told: Mapping[str, Any]) -> str:
+    own = str(told.get("state", "")).upper()
+    if own in _TASK_ENDS or (own and job.state == "RUNNING"):
+        return own
+    return "RUNNING" if job.state == "STOPPING" else job.state
+
+
+def _task_code(job: Job, state: str, told: Mapping[str, Any]) -> int | None:
+    """What ended a task; one that was stopped because the job was over has another code than one whose user did it."""
+    if state == "STOPPED":
+        by_user = job.progress.state is RunState.STOPPED
+        return _STOPPED_TASK_CODE[job.shape] if by_user else _OVER_TASK_CODE[job.shape]
+    if state in ("WAITING", "RUNNING"):
+        return None
+    return told["code"] if told.get("code") is not None else job.exit_code
 
 
 def task_logs(job: str, role: str, index: int) -> str:
@@ -236,7 +273,7 @@ def exit_spec(code: int | None, words: str | None) -> Document | None:
         return None
     if code == 0:
         phrase, causer, kind, reaction = "PAIRuntimeSucceeded", "USER_CONTAINER", "UNKNOWN_SUCCESS", "NEVER_RETRY"
-    elif code in (*_STOPPED_CODE.values(), *_STOPPED_TASK_CODE.values()):
+    elif code in (*_STOPPED_CODE.values(), *_STOPPED_TASK_CODE.values(), *_OVER_TASK_CODE.values()):
         phrase, causer, kind, reaction = "UserStopped", "USER_STOP", "USER_STOP", "NEVER_RETRY"
     else:
         phrase, causer, kind, reaction = "PAIRuntimeUnknownFailed", "UNKNOWN", "UNKNOWN_FAILURE", "RETRY_TO_MAX"
