@@ -183,6 +183,14 @@ def test_options_that_the_script_refuses_are_foreseen_or_dropped(ask, tmp_path):
     assert "--lr=0.1" not in rendered(spec, tmp_path).argv
 
 
+def test_the_option_of_the_aim_repository_is_foreseen_too(ask, tmp_path):
+    (words,) = v2(ask, contract="xihe", aim=True).notices
+    assert "does not accept --aim_repo" in words
+    dropped = v2(ask, contract="xihe", aim=True, drop_unknown=True)
+    assert dropped.drop_args == ("aim_repo",)
+    assert "--aim_repo" not in " ".join(rendered(dropped.to_spec("r", "", CODE), tmp_path).argv)
+
+
 def test_what_the_user_typed_for_the_script_is_not_foreseen(ask):
     assert v2(ask, args=("--lr=3",)).notices == ()
 

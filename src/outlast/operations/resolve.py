@@ -151,7 +151,8 @@ class _Resolving:
             code_asset=self.request.code_asset,
             **self.values,
         )
-        resolved = with_aim(settle(resolved, said, self.settings), bool(self.request.aim))
+        # First the Aim repository: its option is one that a script may refuse.
+        resolved = settle(with_aim(resolved, bool(self.request.aim)), said, self.settings)
         return replace(resolved, notices=(*resolved.notices, *find_notices(resolved, self.said, found)))
 
     # ---- what is run
