@@ -22,6 +22,9 @@ def test_the_bare_verb_lists_and_json_has_everything(outlast, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     narrow = outlast("environments")[1]
     assert "comes with" not in narrow and all(len(line) <= 100 for line in narrow.splitlines())
+    monkeypatch.delenv("COLUMNS")
+    piped = outlast("environments")[1]
+    assert "comes with" in piped and "mindspore_1.9.0-cann_6.0.RC1-py_3.7-ubuntu_18.04-amd64 " in piped
     listed = json.loads(outlast("environments", "--json")[1])
     assert {"name", "framework", "version", "device", "python", "resources", "platform", "here"} <= listed[0].keys()
 

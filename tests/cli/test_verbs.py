@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 
 import pytest
@@ -317,6 +318,12 @@ def test_tables_fit_narrow_terminals_and_wide_characters(monkeypatch):
     lines = table(columns, [["训练", "1", "很长" * 40], ["b", "22", "short"]], Ink())
     assert all(display_width(line) <= 40 for line in lines)
     assert lines[1].endswith("…")
+
+
+def test_tables_in_a_pipe_are_not_cut(monkeypatch):
+    monkeypatch.delenv("COLUMNS")
+    lines = table([Column("id"), Column("text", flexible=True)], [["a", "long " * 100 + "end"]], Ink(io.StringIO()))
+    assert lines[1].endswith("end")
 
 
 def test_clip_removes_control_characters():

@@ -48,7 +48,7 @@ def _option(name: str, metavar: str, help: str) -> typer.models.OptionInfo:
     exits=_EXITS,
 )
 def list_(as_json: AsJson = False) -> None:
-    from outlast.cli.paint import Column, Ink, table, terminal_width
+    from outlast.cli.paint import Column, Ink, table, table_width
 
     found = open_client().environments.list()
     if as_json:
@@ -60,7 +60,7 @@ def list_(as_json: AsJson = False) -> None:
         Column("framework", flexible=True), Column("device", flexible=True), Column("python"), Column("by"),
         Column("usable here"), Column("comes with", flexible=True, paint=lambda text: ink("dim", text)),
     ]  # fmt: skip
-    wide = terminal_width() >= _WIDE
+    wide = table_width(ink) >= _WIDE
     rows = [
         [each.name, f"{each.framework} {each.version}".strip(), each.device, each.python, each.platform, each.here,
          each.resources if wide else ""]

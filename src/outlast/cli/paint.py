@@ -26,6 +26,7 @@ _STATE_COLOURS = {
 }  # fmt: skip
 #: Wider lines are hard to follow with the eye.
 _WIDEST = 160
+_UNCUT = 1_000_000
 
 
 class Ink:
@@ -52,6 +53,12 @@ def terminal_width() -> int:
     return max(min(shutil.get_terminal_size((100, 24)).columns, _WIDEST), 20)
 
 
+def table_width(ink: Ink) -> int:
+    """Columns that a table may fill. In a pipe nothing is cut: who searches it looks for whole words."""
+    in_a_pipe = not ink.stream.isatty() and not os.environ.get("COLUMNS")
+    return _UNCUT if in_a_pipe else terminal_width()
+
+
 @dataclass(frozen=True)
 class Column:
     """How one column looks. A flexible column is cut short when the line would not fit."""
@@ -68,7 +75,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], ink: Ink, in
     columns, rows = [columns[at] for at in used], [[cells[at] for at in used] for cells in rows]
     titles = [column.title for column in columns]
     widths = [max(display_width(cells[at]) for cells in [titles, *rows]) for at in range(len(columns))]
-    _shrink(widths, columns, terminal_width() - indent)
+    _shrink(widths, columns, table_width(ink) - indent)
     lines = [ink("dim", _line(columns, titles, widths, indent, painted=False))] if any(titles) else []
     return lines + [_line(columns, cells, widths, indent, painted=True) for cells in rows]
 
