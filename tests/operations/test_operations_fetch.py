@@ -73,6 +73,17 @@ def test_nothing_to_fetch_is_said(bench, tmp_path):
     assert not (tmp_path / "got").exists()
 
 
+def test_a_finished_run_that_kept_no_outputs_says_where_its_work_is(bench, tmp_path):
+    saved = finished(bench, {}, output=None)
+    with pytest.raises(NotFoundError, match="names no output place") as caught:
+        fetch_run(bench.settings, saved.id, tmp_path / "got")
+    assert caught.value.hint == f"fetch its checkpoint: outlast fetch {saved.id} --what checkpoint"
+    empty = finished(bench, {})
+    with pytest.raises(NotFoundError, match="left nothing in 'out'"):
+        fetch_run(bench.settings, empty.id, tmp_path / "got")
+    assert "checkpoint/model" in fetch_run(bench.settings, empty.id, tmp_path / "all", "all").new
+
+
 def test_all_has_a_folder_for_each_kind(bench, tmp_path):
     spec = finished(bench, {"out/model": b"w"})
     fetched = fetch_run(bench.settings, spec.id, tmp_path / "got", "all")

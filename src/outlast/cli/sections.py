@@ -156,23 +156,33 @@ def metric_lines(last: Mapping[str, float], best: Mapping[str, tuple[float, floa
 def next_commands(view: RunView) -> list[tuple[str, str]]:
     """(command, what it does): what a user would want now, by the run's state."""
     run = shlex.quote(view.id)
-    fetch = (f"outlast fetch {run}", "bring the results here")
+    fetch = _fetch_command(view, run)
     logs = (f"outlast logs {run}", "read the script's output")
     show = (f"outlast show {run}", "every stint, checkpoint and second of it")
     chart = [(f"outlast chart {run}", "see the curves")] if view.metrics else []
     resume = (f"outlast resume {run}", "go on from the last checkpoint" if view.last_checkpoint else "try again")
     match view.state:
         case RunState.SUCCEEDED:
-            return [fetch, *chart, show, logs]
+            return [*fetch, *chart, show, logs]
         case RunState.FAILED if view.stint_list and view.stint_list[-1].reason is EndReason.SETUP_ERROR:
             # Nothing of the script ran, so its output says nothing; and the same request would fail again.
             return [show, (resume[0], "try again, once the cause is mended")]
         case RunState.FAILED:
             return [logs, resume, *chart, show]
         case RunState.STOPPED:
-            return [resume, fetch, *chart, show]
+            return [resume, *fetch, *chart, show]
         case _:
             return [(f"outlast logs -f {run}", "follow its output"), (f"outlast stop {run}", "save and stop"), show]
+
+
+def _fetch_command(view: RunView, run: str) -> list[tuple[str, str]]:
+    """The one that brings something: outputs, else the last checkpoint; none when the run keeps neither."""
+    if view.outputs or (view.outputs is None and view.spec.get("output")):
+        return [(f"outlast fetch {run}", "bring the results here")]
+    # The first generation of ModelArts keeps its files in the bucket; a checkpoint is only a note of that.
+    if view.last_checkpoint and view.spec.get("contract") != "modelarts-v1":
+        return [(f"outlast fetch {run} --what checkpoint", "bring the last checkpoint here")]
+    return []
 
 
 def next_lines(view: RunView, ink: Ink, *, besides: str = "") -> list[str]:

@@ -78,14 +78,15 @@ def _wanted(folder: RunFolder, what: What, fetched: Fetched) -> Iterator[_Wanted
 
 def _outputs(folder: RunFolder, place: str | None, fetched: Fetched, *, needed: bool) -> dict[str, dict[str, Any]]:
     try:
-        return Manifest.from_bytes(folder.store.get(layout.outputs_key(folder.run))).files
+        files = Manifest.from_bytes(folder.store.get(layout.outputs_key(folder.run))).files
     except NotFound:
         pass
+    else:
+        if needed and not files:
+            raise _nothing_kept(folder, place)
+        return files
     if place is None and needed:
-        raise NotFoundError(
-            f"run {folder.run} names no output place",
-            hint=f"fetch its checkpoint: outlast fetch {folder.run} --what checkpoint",
-        )
+        raise _nothing_kept(folder, place)
     last = folder.checkpoints[-1] if folder.checkpoints else None
     files = _read_manifest(folder, last).files if last and place else {}
     files = {path: file for path, file in files.items() if place and _below(path, place)}
@@ -96,6 +97,18 @@ def _outputs(folder: RunFolder, place: str | None, fetched: Fetched, *, needed: 
     if files:
         fetched.notices.append(f"the run has no final outputs; these are from its last checkpoint, {last}")
     return files
+
+
+def _nothing_kept(folder: RunFolder, place: str | None) -> NotFoundError:
+    """Why a run has no outputs, and where its results are instead."""
+    run = folder.run
+    why = f"run {run} names no output place" if place is None else f"the script of run {run} left nothing in {place!r}"
+    targets = [output["target"] for output in folder.spec.get("outputs", ()) if output["target"]]
+    if targets:
+        return NotFoundError(why, hint=f"its results were brought to {', '.join(targets)}")
+    if folder.checkpoints:
+        return NotFoundError(why, hint=f"fetch its checkpoint: outlast fetch {run} --what checkpoint")
+    return NotFoundError(why, hint="say what to bring home when you start it: outlast run … --output PATH")
 
 
 def _checkpoint(folder: RunFolder, fetched: Fetched, *, needed: bool) -> dict[str, dict[str, Any]]:

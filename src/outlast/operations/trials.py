@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from outlast.errors import OutlastError, RunFailed
+from outlast.errors import NotFoundError, OutlastError, RunFailed
 from outlast.keeper.home import Home
 from outlast.keeper.servers import Servers
 from outlast.keeper.wake import end_keeper
@@ -198,7 +198,8 @@ def _training(settings: Settings, view: RunView) -> Training:
         for point in read_points(store, view.id, stint.number)
     ]
     folder = settings.home / "fetched"
-    fetch_run(settings, view.id, folder / "outputs", "outputs", force=True)
+    with contextlib.suppress(NotFoundError):  # a script need not have outputs
+        fetch_run(settings, view.id, folder / "outputs", "outputs", force=True)
     if manifests:
         fetch_run(settings, view.id, folder / "checkpoint", "checkpoint", force=True)
     resumed = {stint.resumed_from for stint in view.stint_list[1:]}
