@@ -77,6 +77,11 @@ def use_of(node: cst.CSTNode, shape: Shape, script: Script) -> Use:
     return _Judge(script, shape).judge(node, script.parents)
 
 
+def is_prose_call(name: str) -> bool:
+    """Whether a call of that name shows its texts to somebody: `print`, `logger.info`, an error."""
+    return name in _PROSE_CALLS or name.endswith(("Error", "Exception", "Warning"))
+
+
 def is_device(node: cst.CSTNode | None, script: Script) -> bool:
     """Whether an expression holds a device: by its name, by where it goes, or by what it is made from."""
     if isinstance(node, cst.Name | cst.Attribute):
@@ -139,6 +144,8 @@ class _Judge:
             if isinstance(above, _CONTAINERS):
                 self._beside([element.value for element in above.elements if element is not parent])
             return 2
+        if isinstance(parent, cst.ListComp | cst.SetComp | cst.GeneratorExp):
+            return 1 if parent.elt is child else None
         return 1 if isinstance(parent, _BRANCHES) else 0
 
     def _beside(self, others: Sequence[cst.CSTNode]) -> None:
@@ -235,6 +242,9 @@ class _Judge:
             return Use.KEY
         if arg.keyword is None and call.args.index(arg) > 2:
             return Use.PROSE
+        choices = next((each.value for each in call.args if each.keyword and each.keyword.value == "choices"), None)
+        if isinstance(choices, _CONTAINERS):
+            self._beside([element.value for element in choices.elements])
         return self._with_evidence(any(self._holds_device(text.lstrip("-").replace("-", "_")) for text in texts[:2]))
 
     def _entry(self, child: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> Use:
@@ -274,8 +284,7 @@ class _Judge:
         return is_device_name(name) or name in self._script.names.devices
 
     def _is_prose(self, call: str, keyword: str) -> bool:
-        raises = call.endswith(("Error", "Exception", "Warning"))
-        return keyword in _PROSE_KEYWORDS or (not keyword and (call in _PROSE_CALLS or raises))
+        return keyword in _PROSE_KEYWORDS or (not keyword and is_prose_call(call))
 
     def _is_plain_device(self, node: cst.CSTNode) -> bool:
         text = inner(node)

@@ -10,7 +10,7 @@ import libcst as cst
 from outlast.migrate.context import Shape, Use, use_of
 from outlast.migrate.engine import Kind, Rule, Script
 from outlast.migrate.neutral import ADVICE, device_expression, torch_name
-from outlast.migrate.tree import inner, opening
+from outlast.migrate.tree import inner, opening, tail
 
 #: names of torch.distributed that belong to one library
 _NAMES = {"is_nccl_available", "ProcessGroupNCCL", "is_hccl_available", "ProcessGroupHCCL"}
@@ -19,11 +19,15 @@ _NAMES = {"is_nccl_available", "ProcessGroupNCCL", "is_hccl_available", "Process
 class Backend(Rule):
     name: ClassVar[str] = "backend"
     summary: ClassVar[str] = "Collective back ends: 'nccl' ↔ 'hccl', 'cpu:gloo,cuda:nccl' ↔ 'cpu:gloo,npu:hccl'"
-    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.SimpleString, cst.Attribute)
+    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.SimpleString, cst.Attribute, cst.ImportFrom)
 
     def look(self, node: Any, script: Script) -> None:
         if isinstance(node, cst.Attribute):
-            self._name(node, script)
+            self._name(node, node.attr.value, script)
+            return
+        if isinstance(node, cst.ImportFrom):
+            for alias in () if isinstance(node.names, cst.ImportStar) else node.names:
+                self._name(alias, tail(alias.name), script)
             return
         text = inner(node)
         known = "|".join(script.direction.backends)
@@ -55,8 +59,7 @@ class Backend(Rule):
         else:
             script.report(node, Kind.HAND, f"{node.value} names the library of one device", ADVICE)
 
-    def _name(self, node: cst.Attribute, script: Script) -> None:
-        name = node.attr.value
+    def _name(self, node: cst.CSTNode, name: str, script: Script) -> None:
         if name in _NAMES and any(word in name.lower() for word in script.direction.backends):
             advice = "torch_npu.distributed has the twin" if script.direction.target == "npu" else ADVICE
             script.report(node, Kind.HAND, f"{name} belongs to one collective library", advice)

@@ -66,11 +66,24 @@ class DeviceString(Rule):
         elif script.direction.target == "any":
             self._to_any(node, text, script)
         else:
+            self._cut(node, script)
             base = script.span(node)[0] + skip
             for found in script.direction.device.finditer(text):
                 script.replace(
                     base + found.start(1), base + found.end(1), script.direction.target, _said(node, found, script)
                 )
+
+    def _cut(self, node: cst.SimpleString, script: Script) -> None:
+        """`str(device)[:4] == 'cuda'`: the words differ in length, so the slice has to follow."""
+        comparison = next((each for each in reversed(script.parents) if isinstance(each, cst.Comparison)), None)
+        sides = [comparison.left, *(each.comparator for each in comparison.comparisons)] if comparison else []
+        if node not in sides:
+            return
+        for side in sides:
+            index = side.slice[0].slice if isinstance(side, cst.Subscript) and len(side.slice) == 1 else None
+            upper = index.upper if isinstance(index, cst.Slice) and index.lower is None else None
+            if isinstance(upper, cst.Integer) and upper.value == str(len(inner(node))):
+                script.change(upper, str(len(script.direction.device.sub(script.direction.target, inner(node)))))
 
     def _kept(self, node: cst.SimpleString | cst.FormattedString, use: Use, script: Script) -> None:
         if use in _WHY:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import libcst as cst
 
-from outlast.migrate.context import Shape, Use, use_of
+from outlast.migrate.context import Shape, Use, is_prose_call, use_of
 from outlast.migrate.engine import ONE_WAY, Kind, Rule, Script
 from outlast.migrate.tree import inner, opening, tail
 
@@ -27,6 +27,8 @@ _NPU_ALONE = re.compile(
 )
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 _COMMANDS = frozenset({"system", "popen", "Popen", "run", "call", "check_call", "check_output", "getoutput", "spawn"})
+#: A command begins so: `NAME=value program`, `export NAME=value && program`, `env NAME=value`, or `NAME=` and the rest.
+_SETTING = re.compile(r"\s*(?:export |env )?(?:[A-Z_]+=[^\s=]* +)*[A-Z_]+=(?:[^\s=]*(?:;| +(?:&& *)?[\w./$]|$))")
 _MAPPINGS = frozenset({"dict", "update", "environ", "Popen", "run", "call"})
 
 
@@ -54,17 +56,22 @@ class Environment(Rule):
                 start = script.span(node)[0] + skip
                 script.replace(start, start + len(text), table[text])
             return
-        if any(word in text for word in table) and self._is_command(text, script):
+        settings = list(re.finditer(rf"\b(?:{'|'.join(table)})(?==)", text)) if table else []
+        if not settings:
+            self._alone(node, text, script)
+        elif self._is_command(text, script):
             base = script.span(node)[0] + skip
-            for found in re.finditer(rf"\b(?:{'|'.join(table)})(?==)", text):
+            for found in settings:
                 script.replace(base + found.start(), base + found.end(), table[found.group(0)])
-            return
-        self._alone(node, text, script)
+        elif use_of(node, Shape.BARE, script) is not Use.PROSE:
+            script.report(node, Kind.KEPT, f"{settings[0].group(0)} kept: a text, not a command", "change it by hand")
 
     def _is_command(self, text: str, script: Script) -> bool:
-        """`CUDA_VISIBLE_DEVICES=0 python train.py`, run by a shell."""
+        """`CUDA_VISIBLE_DEVICES=0 python train.py`, run by a shell or kept for one, whole or in pieces."""
         calls = [tail(parent.func) for parent in script.parents if isinstance(parent, cst.Call)]
-        return any(name in _COMMANDS for name in calls) or bool(re.match(r"\s*(?:export |env )?[A-Z_]+=\S* +\w", text))
+        if any(name in _COMMANDS for name in calls):
+            return True
+        return _SETTING.match(text) is not None and not any(map(is_prose_call, calls))
 
     def _alone(self, node: cst.CSTNode, text: str, script: Script) -> None:
         if script.direction.target == "cuda":
