@@ -116,6 +116,26 @@ def test_every_name_that_can_be_written_exists_on_the_npu():
     assert left and all(name in said for name in left), "a name without twin was not reported"
 
 
+@pytest.mark.parametrize(
+    ("line", "kind", "word"),
+    [
+        ("from torch.distributed import is_nccl_available", Kind.HAND, "is_nccl_available"),
+        ("if 'CUDA out of memory' in str(error): pass", Kind.DIFFERS, "words its errors differently"),
+        ("ok = message.startswith('CUDA error')", Kind.DIFFERS, "words its errors differently"),
+        ("p = torch.autograd.profiler.profile(use_cuda=True)", Kind.HAND, "use_cuda"),
+        ("a, t = [torch.profiler.ProfilerActivity.CUDA], prof.key_averages()", Kind.HAND, "key_averages"),
+        ("import tensorflow as tf; config.gpu_options.allow_growth = True", Kind.DIFFERS, "gpu_options"),
+        ("import tensorflow as tf; e = tf.contrib.tpu.TPUEstimator(f)", Kind.HAND, "TPUEstimator"),
+        ("import tensorflow as tf; s = supervisor.managed_session(master, config)", Kind.HAND, "managed_session"),
+        ("import mindspore; own = args.device_target == 'GPU'", Kind.KEPT, "'GPU' kept"),
+        ("note = 'start it as CUDA_VISIBLE_DEVICES=0 python train.py'", Kind.KEPT, "CUDA_VISIBLE_DEVICES"),
+    ],
+)
+def test_what_is_not_changed_is_reported_with_its_line(line, kind, word):
+    done = migrate_text(f"import torch\n\n{line}\n", NPU_DIRECTION)
+    assert [(each.line, each.kind) for each in done.findings if word in each.message] == [(3, kind)]
+
+
 def test_neutral_names_are_names_of_torch():
     assert set(ACCELERATOR) <= CUDA["torch.cuda"] and set(NEUTRAL) <= CUDA["torch.cuda"]
 

@@ -15,6 +15,7 @@ def all_rules() -> list[Rule]:
     from outlast.migrate.rules.device_method import DeviceMethod
     from outlast.migrate.rules.device_string import DeviceString
     from outlast.migrate.rules.environment import Environment
+    from outlast.migrate.rules.error_text import ErrorText
     from outlast.migrate.rules.library import Library
     from outlast.migrate.rules.mindspore_target import MindsporeTarget
     from outlast.migrate.rules.operators import Operators
@@ -32,6 +33,6 @@ def all_rules() -> list[Rule]:
     return [
         TrainerArguments(), DataParallel(), Amp(), DeviceMethod(), TensorflowSession(), TensorflowDevice(),
         MindsporeTarget(), Profiler(), TypedTensor(), Backend(), Environment(), DeviceString(), TensorAttribute(),
-        Switches(), Library(), Operators(), Precision(), TorchModule(), TorchNpuImport(),
+        ErrorText(), Switches(), Library(), Operators(), Precision(), TorchModule(), TorchNpuImport(),
         AcceleratorName(), BothDevices(),
     ]  # fmt: skip

@@ -15,7 +15,7 @@ _WORDS = {"npu": ("GPU", "Ascend"), "cuda": ("Ascend", "GPU")}
 class MindsporeTarget(Rule):
     name: ClassVar[str] = "mindspore-target"
     summary: ClassVar[str] = "MindSpore: device_target='GPU' ↔ 'Ascend', in contexts, defaults and set_device"
-    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.Call, cst.Assign)
+    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.Call, cst.Assign, cst.Comparison)
 
     def look(self, node: Any, script: Script) -> None:
         if "mindspore" not in script.names.roots or script.direction.target == "any":
@@ -23,6 +23,9 @@ class MindsporeTarget(Rule):
         if isinstance(node, cst.Assign):
             if any(tail(each.target) == "device_target" for each in node.targets):
                 self._target(node.value, script)
+            return
+        if isinstance(node, cst.Comparison):
+            self._compared(node, script)
             return
         name = tail(node.func)
         if name in ("set_context", "set_auto_parallel_context", "dict"):
@@ -32,6 +35,15 @@ class MindsporeTarget(Rule):
             self._target(positional(node, 0), script)
         elif name == "add_argument" and "device_target" in inner(positional(node, 0)):
             self._option(node, script)
+
+    def _compared(self, node: cst.Comparison, script: Script) -> None:
+        """Programs that ask have a branch for each device; which one is right now is for people to say."""
+        sides = [node.left, *(each.comparator for each in node.comparisons)]
+        old, new = _WORDS[script.direction.target]
+        if any(tail(side) == "device_target" for side in sides):
+            for side in sides:
+                if inner(side) == old:
+                    script.report(side, Kind.KEPT, f"{old!r} kept: a branch of its own", f"see that {new!r} has one")
 
     def _option(self, node: cst.Call, script: Script) -> None:
         default = argument(node, "default")

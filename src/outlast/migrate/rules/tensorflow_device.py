@@ -20,6 +20,7 @@ _CALLS: dict[str, tuple[Kind, str]] = {
     "set_visible_devices": (Kind.HAND, "choose cards with ASCEND_RT_VISIBLE_DEVICES"),
     "is_gpu_available": (Kind.HAND, "the adapter chooses the device: leave it out"),
     "GPUOptions": (Kind.DIFFERS, "has no effect on an NPU"),
+    "TPUEstimator": (Kind.HAND, "an NPU runs tf.estimator.Estimator, or NPUEstimator of npu_bridge"),
 }
 
 
@@ -28,10 +29,14 @@ class TensorflowDevice(Rule):
     summary: ClassVar[str] = (
         "TensorFlow: tf.device('/gpu:0') → '/cpu:0' (the adapter places operators); the rest is listed"
     )
-    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.Call,)
+    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.Call, cst.Attribute)
 
     def look(self, node: Any, script: Script) -> None:
         if script.direction.target != "npu" or "tensorflow" not in script.names.roots:
+            return
+        if isinstance(node, cst.Attribute):
+            if node.attr.value == "gpu_options":
+                script.report(node, Kind.DIFFERS, "gpu_options has no effect on an NPU", "it may stay")
             return
         found = script.resolve(node.func)
         name = tail(node.func)

@@ -12,11 +12,21 @@ from outlast.migrate.tree import argument, dotted, positional, tail
 
 _ROOTS = ("tensorflow", "tensorflow.compat.v1", "tensorflow._api.v1")
 _SESSIONS = frozenset(f"{root}.{name}" for root in _ROOTS for name in ("Session", "InteractiveSession"))
+_MONITORED = frozenset(
+    f"{root}.train.{name}"
+    for root in _ROOTS
+    for name in ("MonitoredTrainingSession", "SingularMonitoredSession", "ChiefSessionCreator", "WorkerSessionCreator")
+)
+#: methods of a Supervisor and a SessionManager; nothing else is called so
+_MANAGED = frozenset({"managed_session", "prepare_or_wait_for_session"})
 _ESTIMATORS = frozenset(f"{root}.estimator.Estimator" for root in _ROOTS)
+_PROTO = ("config", "npu_config_proto", "config_proto")
 #: callee → (keyword of the configuration, function that wraps it, its parameter)
-_WRAPS = dict.fromkeys(_SESSIONS, ("config", "npu_config_proto", "config_proto")) | dict.fromkeys(
+_WRAPS = dict.fromkeys(_SESSIONS | _MONITORED, _PROTO) | dict.fromkeys(
     _ESTIMATORS, ("config", "npu_run_config_init", "run_config")
 )
+#: callees that take the configuration as their third argument as well
+_THIRD = _SESSIONS | _ESTIMATORS
 _MODULE = "npu_bridge.npu_init"
 
 
@@ -49,12 +59,17 @@ class TensorflowSession(Rule):
                 self._remove(node, script)
 
     def _wrap(self, node: cst.Call, script: Script) -> None:
-        found = _WRAPS.get(script.resolve(node.func))
+        name = script.resolve(node.func)
+        is_managed = tail(node.func) in _MANAGED and "tensorflow" in script.names.roots
+        found = _PROTO if is_managed else _WRAPS.get(name)
         if found is None:
             return
         keyword, wrapper, parameter = found
         config = argument(node, keyword)
-        value = config.value if config else positional(node, 2) if wrapper == "npu_config_proto" else None
+        value = config.value if config else positional(node, 2) if name in _THIRD else None
+        if value is None and any(arg.star or (arg.keyword is None and name not in _THIRD) for arg in node.args):
+            script.report(node, Kind.HAND, f"the configuration of {tail(node.func)} is hard to see", f"use {wrapper}")
+            return
         if value is None:
             at = script.span(node)[1] - 1
             comma = ", " if node.args and not script.data[:at].rstrip().endswith(b",") else ""
@@ -69,7 +84,7 @@ class TensorflowSession(Rule):
 
     def _unwrap(self, node: cst.Call, script: Script) -> None:
         for keyword, wrapper, parameter in set(_WRAPS.values()):
-            config = argument(node, keyword)
+            config = argument(node, keyword) or next(iter(node.args[2:3]), None)
             value = config.value if config else None
             if not isinstance(value, cst.Call) or tail(value.func) != wrapper or config is None:
                 continue
