@@ -10,20 +10,37 @@ import os
 import shutil
 import uuid
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 from outlast.errors import NotFoundError, UsageError
-from outlast.hub.bare import SUBMODULE, SYMLINK, Item, inside
-from outlast.hub.hub import Hub
+from outlast.hub.bare import SUBMODULE, SYMLINK, Bare, Item, inside
 from outlast.hub.pointers import Pointer
 from outlast.hub.repository import Repository
 
 _AT_ONCE = 200  # plain files read by one git process: 40 MB by the rule for pushes
 
 
+class Contents(Protocol):
+    """The LFS objects of a repository."""
+
+    def has(self, pointer: Pointer) -> bool: ...
+
+    def fetch(self, pointer: Pointer, target: str) -> None:
+        """Write an object to a file, verified."""
+
+
+class Origin(Protocol):
+    """Where revisions come from: a hub, or what was brought from another one."""
+
+    def bare(self, repository: Repository) -> Bare: ...
+
+    def objects(self, repository: Repository) -> Contents: ...
+
+
 class Checkouts:
     """The checked-out revisions below one folder."""
 
-    def __init__(self, hub: Hub, root: Path) -> None:
+    def __init__(self, hub: Origin, root: Path) -> None:
         self._hub = hub
         self._root = root
 

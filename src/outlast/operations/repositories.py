@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -80,6 +80,23 @@ def hub_finder(settings: Settings, visitor: Visitor | None) -> InHub:
     return find
 
 
+def any_hub(settings: Settings, visitor: Visitor | None, platforms: Iterable[str]) -> InHub:
+    """Looks into the hub of a home, then into the repositories that these platforms keep.
+
+    Those are seen with the accounts of the home, which are not for the visitors of a server.
+    """
+    here = hub_finder(settings, visitor)
+    if visitor is not None:
+        return here
+
+    def find(asset: Asset, where: str) -> Pinned | None:
+        from outlast.operations.hosted import find_hosted
+
+        return here(asset, where) or find_hosted(settings, platforms, asset, where)
+
+    return find
+
+
 def bring_project(settings: Settings, visitor: Visitor, text: str) -> tuple[Path, str]:
     """The folder with the code of a project, `owner/name` or `owner/name@revision`, and its pinned name."""
     where = f"project {text}"
@@ -95,7 +112,8 @@ def find_in_repository(asset: Asset, where: str, repositories: Mapping[str, str]
     if asset.root not in repositories:
         raise SpecError(
             f"{where}: {asset.root} lies in a hub, and no folder plays it here",
-            hint=f"clone it, then: outlast store map {asset.root} ./FOLDER",
+            hint="neither the hub of this home nor the platforms of --on show it to you; "
+            f"clone it, then: outlast store map {asset.root} ./FOLDER",
         )
     folder = Path(repositories[asset.root])
     if asset.revision:

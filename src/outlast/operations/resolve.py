@@ -29,7 +29,7 @@ from outlast.operations.notices import find_notices
 from outlast.operations.outputs import FoundOutputs, clashes, find_outputs, path_of, places_for
 from outlast.operations.patterns import find_patterns
 from outlast.operations.problems import Problems, guess_path
-from outlast.operations.repositories import hub_finder
+from outlast.operations.repositories import any_hub
 from outlast.operations.said import Said, Sayings
 from outlast.operations.surroundings import find_env, find_params, find_secrets
 from outlast.operations.target import Target, absolute, find_target
@@ -121,7 +121,8 @@ class _Resolving:
             self._places, self._times, self._until, self._counts, self._resources, self._platforms,
             self._store, self._sandbox, self._network, self._patterns,
         )  # fmt: skip
-        in_hub = hub_finder(self.settings, self.request.visitor)
+        platforms = self.said.platforms(self.settings.platform).value.split(",")
+        in_hub = any_hub(self.settings, self.request.visitor, platforms)
         if self.request.inputs is not None:
             found = read_inputs(self.request.inputs, self.problems, in_hub)
         else:
@@ -364,9 +365,8 @@ class _Resolving:
     def _platforms(self) -> None:
         from outlast.platforms.registry import is_known, unknown
 
-        said = self.said.get("platform") or Said(self.settings.platform, "setting platform")
-        said = said._replace(where="--on") if said.where == "--platform" else said
-        names = [name.strip() for name in said.value.split(",")]
+        said = self.said.platforms(self.settings.platform)
+        names = said.value.split(",")
         for name in names:
             if not is_known(name, self.settings):
                 raise unknown(name, self.settings, f" ({said.where})")

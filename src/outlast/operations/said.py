@@ -42,6 +42,12 @@ class Sayings:
         said = self.get(name, table)
         return default if said is None else said.value
 
+    def platforms(self, default: str) -> Said:
+        """The names of the platforms to try, with commas between them."""
+        said = self.get("platform") or Said(default, "setting platform")
+        where = "--on" if said.where == "--platform" else said.where
+        return Said(",".join(name.strip() for name in said.value.split(",")), where)
+
 
 def pairs(texts: Iterable[str], flag: str, example: str) -> dict[str, str | None]:
     """`NAME=VALUE` flags by name; the value is None without an equals sign. The same name twice is an error."""

@@ -10,6 +10,7 @@ import abc
 import enum
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from outlast.inside.records import Order
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # pydantic costs a tenth of a second, which listing runs need
     from outlast.model.spec import RunSpec
     from outlast.platforms.accounts import Account
     from outlast.settings import Settings
+    from outlast.store.assets import Asset
 
 
 class JobState(enum.StrEnum):
@@ -196,6 +198,25 @@ class Tells(abc.ABC):
     @abc.abstractmethod
     def hearsay(self, name: str) -> Hearsay:
         """What is written down of a job by now. Asked only while its stint cannot be heard, and rarely."""
+
+
+class Hosts(abc.ABC):
+    """For platforms that keep repositories themselves: runs there name what is in them as inputs."""
+
+    @abc.abstractmethod
+    def find_commit(self, asset: Asset) -> str | None:
+        """The commit that a name means now; None when there is no such repository, or none that may be seen.
+
+        `NotFoundError` when the repository does not have that revision.
+        """
+
+    @abc.abstractmethod
+    def fetch_commit(self, asset: Asset, commit: str, folder: Path) -> None:
+        """Bring one commit as a bare git repository, which `folder` becomes; without its LFS objects."""
+
+    @abc.abstractmethod
+    def fetch_objects(self, asset: Asset, commit: str, folder: Path) -> None:
+        """Bring the LFS objects of what is named into that repository, where git-lfs keeps them."""
 
 
 class Signals(abc.ABC):

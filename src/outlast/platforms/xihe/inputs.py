@@ -16,6 +16,13 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _OPTION = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,{KEY_CHARS - 1}}}")
 
 
+def read_root(asset: Asset) -> tuple[str, str, str]:
+    """Kind, owner and name of a repository."""
+    kind, _, path = asset.root.partition(":")
+    owner, _, name = path.partition("/")
+    return kind, owner, name
+
+
 def named_inputs(spec: RunSpec, remote: Remote) -> dict[Wanted, str]:
     """Inputs of an instance, each with the name of the run's input that it stands for.
 
@@ -27,8 +34,7 @@ def named_inputs(spec: RunSpec, remote: Remote) -> dict[Wanted, str]:
         asset = read_asset(given.asset) if given.asset else None
         if asset is None or not _fits(asset):
             continue
-        kind, _, path = asset.root.partition(":")
-        owner, _, name = path.partition("/")
+        kind, owner, name = read_root(asset)
         if remote.head(owner, name) == asset.revision:
             key = given.name if _OPTION.fullmatch(given.name) else f"input_{number}"
             key = f"input_{number}" if key in (STATE_KEY, OUTPUT_KEY) else key

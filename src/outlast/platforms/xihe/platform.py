@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from outlast.errors import SpecError, Unavailable
-from outlast.platforms.base import Field, Job, JobState, Launch, Offer, Plan, Platform, Standing
+from outlast.errors import NotFoundError, SpecError, Unavailable
+from outlast.platforms.base import Field, Hosts, Job, JobState, Launch, Offer, Plan, Platform, Standing
 from outlast.platforms.boot import boot_file
 from outlast.platforms.xihe import wire
 from outlast.platforms.xihe.homecoming import Homecoming
-from outlast.platforms.xihe.inputs import named_inputs
+from outlast.platforms.xihe.inputs import named_inputs, read_root
 from outlast.platforms.xihe.repository import Remote
 from outlast.platforms.xihe.rest import Refused, XiheRest
 from outlast.platforms.xihe.snapshot import project_files, state_files
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from outlast.model.spec import RunSpec
     from outlast.platforms.accounts import Account
     from outlast.settings import Settings
+    from outlast.store.assets import Asset
 
 #: An instance changes its state every few seconds at most; Xihe itself looks at it every ten.
 PACE_S = 5.0
@@ -35,7 +36,7 @@ _STANDINGS: dict[str, Literal["full", "down", "signed-out"]] = {
 }  # fmt: skip
 
 
-class Xihe(Platform):
+class Xihe(Platform, Hosts):
     """One account on Xihe, or on a hub that speaks its routes. Safe to use from several threads."""
 
     name = "xihe"
@@ -187,6 +188,25 @@ class Xihe(Platform):
         self._homecoming.forget(run)
         self._look_again(run)
         self._projects.pop(run, None)
+
+    # ---- the repositories of others, and those that were there before
+
+    def find_commit(self, asset: Asset) -> str | None:
+        kind, owner, name = read_root(asset)
+        if self._rest.repository_id(kind, owner, name) is None:
+            return None
+        found = self._remote.commit(owner, name, asset.revision)
+        if not found:
+            what = f"has no revision {asset.revision!r}" if asset.revision else "is empty"
+            raise NotFoundError(f"{owner}/{name} at {self._remote.endpoint} {what}")
+        return found
+
+    def fetch_commit(self, asset: Asset, commit: str, folder: Path) -> None:
+        _, owner, name = read_root(asset)
+        self._remote.fetch(owner, name, commit, folder)
+
+    def fetch_objects(self, asset: Asset, commit: str, folder: Path) -> None:
+        self._remote.fetch_objects(folder, commit, asset.path)
 
     def _look(self, name: str) -> Job:
         brought = self._homecoming.known(name)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from outlast.errors import PlatformError, Unavailable
 from outlast.platforms.xihe.wire import PLAIN_LIMIT_BYTES
@@ -31,6 +33,7 @@ _REFUSED = (
     "error: 401",
     "error: 403",
 )
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PROTECTED = ("protected branch", "force push", "non-fast-forward", "denynonfastforwards")
 
 Content = bytes | Path
@@ -62,6 +65,29 @@ class Remote:
             return ""
         return said.decode("ascii", "replace").split("\t")[0].strip()
 
+    def commit(self, owner: str, name: str, revision: str) -> str:
+        """The commit of a branch, a tag or a full commit id; the newest one without any, empty when there is none."""
+        said = self._git(None, "ls-remote", self.address(owner, name), timeout_s=_ASK_TIMEOUT_S)
+        rows = [line.split("\t", 1) for line in said.decode("utf-8", "replace").splitlines() if "\t" in line]
+        refs = {ref: oid for oid, ref in rows}
+        tag = f"refs/tags/{revision}"
+        wanted = (f"refs/heads/{revision}", tag + "^{}", tag) if revision else ("HEAD",)
+        found = next((refs[ref] for ref in wanted if ref in refs), "")
+        return found or (revision if _COMMIT.fullmatch(revision) else "")
+
+    def fetch(self, owner: str, name: str, commit: str, folder: Path) -> None:
+        """Bring one commit without its past, as a bare repository."""
+        self._git(None, "init", "--quiet", "--bare", str(folder))
+        self._git(folder, "remote", "add", "origin", self.address(owner, name))
+        self._git(folder, "fetch", "--quiet", "--depth", "1", "origin", commit, timeout_s=_PUSH_TIMEOUT_S)
+
+    def fetch_objects(self, folder: Path, commit: str, path: str) -> None:
+        """Bring the LFS objects of a fetched commit, those at and below `path` alone."""
+        self._require_lfs("what is named is kept in LFS")
+        literal = "".join(f"\\{char}" if char in "\\*?[]{}," else char for char in path)
+        some = [f"--include={literal},{literal}/**"] if path else []
+        self._git(folder, "lfs", "fetch", *some, "origin", commit, timeout_s=_PUSH_TIMEOUT_S)
+
     def push(self, owner: str, name: str, files: Mapping[str, Content], message: str, *, lfs: bool) -> Pushed:
         """Make these files the whole content of a repository, as one commit without a past.
 
@@ -87,12 +113,14 @@ class Remote:
     def address(self, owner: str, name: str) -> str:
         return f"{self.endpoint}/{owner}/{name}.git"
 
-    def _push_objects(self, repository: Path) -> None:
+    def _require_lfs(self, why: str) -> None:
         if shutil.which("git-lfs") is None:
             raise Unavailable(
-                "git-lfs is not installed, and the checkpoint is too large without it", why="refused",
-                hint="install it, like: apt install git-lfs",
-            )  # fmt: skip
+                f"git-lfs is not installed, and {why}", why="refused", hint="install it, like: apt install git-lfs"
+            )
+
+    def _push_objects(self, repository: Path) -> None:
+        self._require_lfs("the checkpoint is too large without it")
         names = sorted(path.name for path in (repository / "lfs" / "objects").glob("*/*/*"))
         # A few hundred at a time: the length of a command line has an end.
         for start in range(0, len(names), 400):
@@ -149,8 +177,10 @@ class Remote:
 
     def _environment(self) -> dict[str, str]:
         """Only our own words configure git: nothing of the user or of the machine gets in."""
+        # Only for the place itself: a repository, or an answer, may name others to get large files from.
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(self.endpoint))
         config = {
-            "credential.helper": _HELPER, "core.hooksPath": os.devnull, "init.defaultBranch": "main",
+            f"credential.{origin}.helper": _HELPER, "core.hooksPath": os.devnull, "init.defaultBranch": "main",
             "user.name": "outlast", "user.email": "outlast@localhost", "lfs.locksverify": "false",
             "http.lowSpeedLimit": "1000", "http.lowSpeedTime": "120", "core.symlinks": "false",
             "protocol.allow": "never", "protocol.http.allow": "always", "protocol.https.allow": "always",
