@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import socket
 import subprocess
 import time
@@ -118,6 +119,17 @@ def test_a_file_of_exactly_the_limit_passes_and_an_old_large_one_blocks_nobody(h
     work.git("pull", "--quiet", "--rebase", "origin", "main", cwd="repo")
     work.commit({"new.txt": "x"})
     work.push()
+
+
+def test_a_push_beyond_the_quota_is_refused_though_its_size_is_not_announced(hub_lab, work):
+    path = hub_lab.make("tim", "dataset")
+    work.begin("tim", path, files={f"{number}.bin": random.Random(number).randbytes(150_000) for number in range(15)})
+    said = work.refused("push", "origin", "main", cwd="repo")
+    assert "refused: this push needs 2," in said and "the group tiny has room for" in said
+    assert hub_lab.call("tim", "GET", f"/api/v1/repositories/{path}").json()["stored_bytes"] < 100_000
+    work.clone("tim", path, "other")
+    work.commit({"a.txt": "fits"}, "other")
+    work.push("other")
 
 
 def test_in_a_project_the_way_out_is_another_repository(hub_lab, work):

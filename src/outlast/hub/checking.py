@@ -36,6 +36,7 @@ def main() -> int:
         limit = int(os.environ["OUTLAST_HUB_LIMIT_BYTES"])
         new = _new_files(list(wanted.values()))
         said = list(judge(new, os.environ["OUTLAST_HUB_KIND"], limit, _known(), _pushing(wanted)))
+        said += _beyond_room(os.environ.get("OUTLAST_HUB_ROOM", ""))
     for line in said:
         sys.stderr.write(line + "\n")
     return 1 if said else 0
@@ -85,6 +86,17 @@ def _refused_refs(refs: Iterable[str]) -> Iterator[str]:
     for ref in refs:
         if not ref.startswith(("refs/heads/", "refs/tags/")):
             yield f"refused: {_plain(ref)} is neither a branch nor a tag"
+
+
+def _beyond_room(room: str) -> Iterator[str]:
+    """`room` is what the owner may still store, in bytes, and the name of the group that may not store more."""
+    free, _, group = room.partition(" ")
+    aside = Path(os.environ.get("GIT_QUARANTINE_PATH", os.devnull))
+    needed = sum(each.stat().st_size for each in aside.rglob("*") if each.is_file())
+    if free and needed > int(free):
+        left = f"the group {group} has room for {int(free) / 1024:,.0f} KB"
+        yield f"refused: this push needs {needed / 1024:,.0f} KB, and {left}"
+        yield "remove runs with outlast rm, old checkpoints with outlast gc, or repositories with outlast repo remove"
 
 
 def _new_files(commits: list[str]) -> Iterator[New]:

@@ -46,10 +46,11 @@ async def receive_pack(request: Request, shared: Opened, owner: str, name: str) 
 
 
 async def _serve(request: Request, shared: HubState, owner: str, name: str, what: str, *, pushes: bool) -> Response:
+    room = None
     try:
         visited = await visit(request, shared, owner, name, to_change=pushes)
         if pushes:
-            await run_in_threadpool(require_room, state_of(request), shared.hub, visited.repository, 1)
+            room = await run_in_threadpool(require_room, state_of(request), shared.hub, visited.repository, 1)
     except OutlastError as error:
         return refuse_git(error)
     if what == "info/refs" and visited.repository.path != f"{owner}/{name}":
@@ -66,6 +67,8 @@ async def _serve(request: Request, shared: HubState, owner: str, name: str, what
     known = shared.hub.folder(visited.repository) / f".known-{uuid.uuid4().hex}"
     await run_in_threadpool(_list_known, shared, visited, known)
     environ["OUTLAST_HUB_KNOWN"] = str(known)
+    if room is not None:  # how large a pack is, its sender does not say beforehand
+        environ["OUTLAST_HUB_ROOM"] = f"{room.free_bytes} {room.group}"
 
     def settle() -> None:
         known.unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from outlast.errors import NotFoundError
 from outlast.hub.hub import Hub
 from outlast.hub.repository import Repository
@@ -13,17 +15,28 @@ from outlast.server.state import ServerState
 _EVERYBODY = Visitor("", sees_all=True)
 
 
-def require_room(state: ServerState, hub: Hub, repository: Repository, more_bytes: int) -> None:
-    """`QuotaExceeded` when a group of the owner has no room for so many bytes more."""
+class Room(NamedTuple):
+    """What a group may still store."""
+
+    free_bytes: int
+    group: str
+
+
+def require_room(state: ServerState, hub: Hub, repository: Repository, more_bytes: int) -> Room | None:
+    """`QuotaExceeded` when a group of the owner has no room for so many bytes more.
+
+    Returns the least room that a group has; None when nothing was counted, because there is no quota or no need.
+    """
     groups = [each for each in _groups(state, repository) if each.quota.stored_bytes is not None]
     if not groups or more_bytes <= 0:
-        return
+        return None
     everything = hub.list(_EVERYBODY)
     measured = []
     for group, use in usage.measure(state.settings, groups):
         kept = sum(hub.stored_bytes(each) for each in everything if _counts(each, group))
         measured.append((group, use._replace(stored_bytes=use.stored_bytes + kept)))
     quotas.check(measured, quotas.Use(stored_bytes=more_bytes), what="push")
+    return min(Room((group.quota.stored_bytes or 0) - use.stored_bytes, group.name) for group, use in measured)
 
 
 def _groups(state: ServerState, repository: Repository) -> list[Group]:
