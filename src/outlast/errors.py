@@ -32,7 +32,8 @@ class OutlastError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message}. {self.hint}" if self.hint else self.message
+        stop = "" if self.message.endswith("?") else "."
+        return f"{self.message}{stop} {self.hint}" if self.hint else self.message
 
 
 class UsageError(OutlastError):

@@ -35,6 +35,7 @@ def test_packing_says_what_landed_where_and_again_that_it_was_there(images, tmp_
     code, out, _ = outlast("data", "pack", str(images), str(tmp_path / "packed"), "--json")
     said = json.loads(out)
     assert code == 0 and (said["files"], said["shards"], said["skipped"]) == (41, 1, 1)
+    assert "1 shard was there already" in outlast("data", "pack", str(images), str(tmp_path / "packed"))[1]
 
 
 def test_unpacking_gives_back_what_was_packed(images, packed, tmp_path, outlast):

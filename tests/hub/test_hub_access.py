@@ -61,6 +61,7 @@ def test_nobody_gets_only_the_question_who_they_are(hub_lab):
         for method, what, body in READING + CHANGING:
             answer = _ask(hub_lab, None, path, method, what, body)
             assert answer.status_code == 401, (method, what)
+            assert "?." not in answer.text
             assert answer.headers["www-authenticate"].startswith("Basic realm=")
     count = 0
     for method, path in _rest(hub_lab):

@@ -244,7 +244,8 @@ def _tell(done: Repacked, what: str, skipped: str, quiet: bool, as_json: bool) -
         print_json(asdict(done))
     elif not quiet:
         print_notices(done.notices)
-        there = f", {count(done.skipped, skipped)} were there already" if done.skipped else ""
+        were = "was" if done.skipped == 1 else "were"
+        there = f", {count(done.skipped, skipped)} {were} there already" if done.skipped else ""
         shards = f" in {count(done.shards, 'shard')}" if what == "packed" else ""
         print(f"{what} {count(done.files, 'file')}, {format_size(done.size_bytes)}{shards}: {done.place}{there}")
     if not done.complete:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from outlast.cli.moved import count
 from outlast.cli.paint import Column, Ink, table
 from outlast.inside.move.names import shown
 from outlast.model.quantities import format_size
@@ -26,9 +27,9 @@ def comparison_lines(found: Comparison) -> list[str]:
         counts = f"{len(found.missing)} missing, {len(found.extra)} extra, {len(found.different)} different"
         return [*lines, f"different: {counts}, {found.same} the same"]
     if found.by_content == found.same:
-        return [f"equal: {found.same} files with the same bytes"]
+        return [f"equal: {count(found.same, 'file')} with the same bytes"]
     rest = found.same - found.by_content
-    return [f"equal: {found.same} files; of {rest} only the sizes were compared (--full reads them)"]
+    return [f"equal: {count(found.same, 'file')}; of {rest} only the sizes were compared (--full reads them)"]
 
 
 def comparison_json(found: Comparison) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def make_mini(
             part.write(target, quota, seed, notes)
     links = sum(thing.kind == "link" for thing in things)
     if links:
-        notes.add(f"left out {links} symbolic links")
+        notes.add(f"left out {links} symbolic link{'s' * (links != 1)}")
     after = [file.stat().st_size for file in target.rglob("*") if file.is_file()]
     shares = tuple(Share(name, quota.get(name, 0), count) for name, count in counts.items())
     before = [thing.size_bytes for thing in things if thing.kind == "file"]
