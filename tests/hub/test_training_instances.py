@@ -199,7 +199,9 @@ def test_a_training_goes_on_one_at_a_time_is_terminated_and_made_again(ann):
 def test_a_failed_training_says_why_and_keeps_its_log(ann):
     project = ann.project()
     seen = ann.done(project, ann.create(project, hyperparameter=[{"key": "mode", "value": "fail"}]))
-    assert seen["status"] == "Failed" and "the loss is not a number" in seen["error"]
+    assert seen["status"] == "Failed" and seen["error"].count("RuntimeError: the loss is not a number") == 1, seen[
+        "error"
+    ]
     assert ann.lab._http.get(_link(ann, project, seen["id"], "log")).content.count(b"RuntimeError") >= 1
     assert _link(ann, project, seen["id"], "output")["code"] == "train_no_output"
     at = f"/v1/evaluate/project/{project.id}/training/{seen['id']}/evaluate"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,8 +105,14 @@ def _look(settings: Settings, training: Training, found: Located, folder: RunFol
     duration_s = max(0, int(until - min(starts))) if starts else 0
     error = ""
     if status in (FAILED, TERMINATED) and decision.state is RunState.FAILED:
-        error = "\n".join([decision.message, *(last.tail[-5:] if last is not None else [])]).strip()
+        error = _with_last_lines(decision.message, last.tail[-5:] if last is not None else [])
     return Seen(training, status, duration_s, error, found)
+
+
+def _with_last_lines(message: str, tail: Sequence[str]) -> str:
+    """Why it failed and what the script said last; a message that ends with those lines has them once."""
+    told = {line.strip() for line in message.splitlines()}
+    return "\n".join([message, *(line for line in tail if line.strip() not in told)]).strip()
 
 
 def judge(state: RunState, reason: EndReason | None, *, stopping: bool, planned: bool) -> str:
