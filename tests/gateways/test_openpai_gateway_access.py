@@ -2,6 +2,7 @@
 
 import pytest
 from fastapi import FastAPI
+from pai_lab import PASSWORD
 from starlette.routing import Mount, Route
 
 from outlast.server.gateways.openpai import routes
@@ -22,10 +23,10 @@ def _routes():
                     yield method, mount.path + each.path, each.path.removeprefix("/api/v1").removeprefix("/api/v2")
 
 
-def _filled(path, user="ann", job="private"):
+def _filled(path, user="ann", job="private", token="none"):
     named = f"{user}~{job}" if "v2" in path else job
     values = {
-        "{user}": user, "{job}": named, "{vc}": "default", "{group}": "lab", "{name}": "none", "{token}": "none",
+        "{user}": user, "{job}": named, "{vc}": "default", "{group}": "lab", "{name}": "none", "{token}": token,
         "{attempt}": "0", "{try}": "0", "{role}": "secretrole", "{index}": "0", "{ticket}": "9999999999-00",
         "{file}": "stdout",
     }  # fmt: skip
@@ -78,6 +79,26 @@ def test_every_route_hides_a_job_from_others(pai, private):
     assert pai.pai("ben", "GET", "v1/user/ann/jobs").json() == []
     assert pai.call("ben", "GET", "/job-detail.html?username=ann&jobName=private").headers["location"] == "/"
     assert pai.wait("ann", "ann~private")["jobStatus"]["state"] == "SUCCEEDED"
+
+
+def test_no_route_tells_or_changes_anything_of_another(pai, private):
+    """All of them, also those without a job: accounts, tokens, groups, clusters, lists."""
+    before = {path: pai.pai("ann", "GET", path).json() for path in ("v2/tokens", "v1/user/ann")}
+    theirs = [private, "secretrole", *before["v2/tokens"]["tokens"]]
+    body = {"username": "ann", "password": "stolen words", "admin": True, "value": "STOP", "data": {"username": "ann"}}
+    count = 0
+    for method, path, short in _routes():
+        if short in PUBLIC or short.endswith("/logout"):
+            continue
+        for token in (before["v2/tokens"]["tokens"][0], pai.tokens["ann"]):
+            answer = pai.call("ben", method, _filled(path, token=token), json=body)
+            assert answer.status_code < 500, (method, path, answer.text)
+            assert not any(word in answer.text for word in theirs), (method, path, answer.text)
+        count += 1
+    assert count > 90
+    assert {path: pai.pai("ann", "GET", path).json() for path in before} == before
+    signed_in = pai.pai(None, "POST", "v1/token", json={"username": "ann", "password": PASSWORD})
+    assert signed_in.status_code == 200
 
 
 def test_the_group_looks_and_does_not_touch(pai, private):
