@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from outlast.errors import StoreError, Unavailable
+from outlast.errors import PlatformError, StoreError, Unavailable
 from outlast.inside import layout
 from outlast.inside.blobs import Blobs
 from outlast.inside.records import End, Manifest, Order
@@ -118,6 +118,7 @@ class Lab:
         self.settings = fake_settings(folder / "home", OUTLAST_REFUSAL_WAIT_S="0.1")
         self.store = open_store(self.settings.store)
         self.far = far
+        self.is_signed_out = False
         data = folder / "data"
         data.mkdir()
         (data / "rate.txt").write_text("0.25")
@@ -133,9 +134,14 @@ class Lab:
         ).id  # fmt: skip
 
     def keeper(self):
-        keeper = Keeper(self.settings, create_platform=lambda name: self.far)
+        keeper = Keeper(self.settings, create_platform=self._create)
         keeper.take_over_leases()
         return keeper
+
+    def _create(self, name):
+        if self.is_signed_out:
+            raise PlatformError("nobody is signed in to far here")
+        return self.far
 
     def play(self, *, lives=1, until=lambda: False):
         """Look after the run until it is over; each keeper but the last one is dropped after some turns."""
@@ -268,4 +274,15 @@ def test_run_outlives_a_mirror_that_went_away_with_its_stint(play, tmp_path, mon
     gate.touch()
     lab.play()
     assert lab.ends()[-1].reason == "finished", lab.story()
+    assert float(lab.output("out/weight.txt")) == straight_weight(0.25, 3)
+
+
+def test_what_a_stint_did_comes_home_though_its_user_has_signed_out(play, tmp_path):
+    mirror, gate = open_store((tmp_path / "away").as_uri()), tmp_path / "gate"
+    lab = play(mirror.url, script=gated(gate))
+    lab.play(until=lambda: mirror.head(layout.claim_key(lab.run, 1)) is not None)
+    lab.is_signed_out = True
+    gate.touch()
+    lab.play(until=lab.ends)
+    assert [end.reason for end in lab.ends()] == ["finished"], lab.story()
     assert float(lab.output("out/weight.txt")) == straight_weight(0.25, 3)

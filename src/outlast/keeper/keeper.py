@@ -78,7 +78,7 @@ class Keeper:
             settings, create_platform or (lambda name: _create_platform(name, settings)), uses=self._uses,
             wake=lambda: wake(self.home), clock=clock,
         )  # fmt: skip
-        doors = Doors(self._accesses, lambda name: self._platforms.line(name).platform)
+        doors = Doors(self._accesses, lambda name: self._platforms.reach(name).platform)
         self._mirrors = Mirrors(
             self.home.cache / "mirrors", doors.open_store, doors.send_inputs, wake=lambda: wake(self.home)
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from outlast.errors import OutlastError, SpecError, Unavailable
 from outlast.keeper.asking import Line, open_line
 from outlast.keeper.breakers import Breakers
+from outlast.keeper.severed import Severed
 from outlast.model.quantities import parse_duration
 from outlast.platforms.accounts import Account, Accounts
 from outlast.platforms.allowance import Allowance, used_s
@@ -50,6 +51,7 @@ class Platforms:
         self._now = now
         self._accounts = Accounts(settings.home)
         self._lines: dict[str, Line] = {}
+        self._severed: dict[str, Line] = {}
         self._stamps: dict[str, tuple[int, int] | None] = {}
         self._uses: tuple[float, list[Mapping[str, Any]]] | None = None
         self.breakers = Breakers(settings.home, settings.refusal_wait_s, now)
@@ -65,11 +67,22 @@ class Platforms:
             self._lines[name], self._stamps[name] = fresh, stamp
         return self._lines[name]
 
+    def reach(self, name: str) -> Line:
+        """The same for a stint that went there already: a platform that cannot be used any more refuses everything."""
+        try:
+            line = self.line(name)
+        except OutlastError as error:
+            if name not in self._severed:
+                self._severed[name] = Line(name, Severed(name, error), self.breakers, self._clock)
+            return self._severed[name]
+        self._severed.pop(name, None)
+        return line
+
     def poll(self, wanted: Mapping[str, Sequence[str]]) -> dict[str, Job]:
         """The jobs of several platforms, as far as anything is known of them."""
         jobs: dict[str, Job] = {}
         for name, names in wanted.items():
-            jobs.update(self.line(name).poll(names))
+            jobs.update(self.reach(name).poll(names))
         return jobs
 
     def places(self, names: Iterable[str]) -> list[PlaceSeen]:

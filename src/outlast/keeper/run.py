@@ -155,7 +155,7 @@ class KeptRun:
             self._submit(action.stint)
         elif isinstance(action, relay.Cancel):
             order = self.folder.orders[action.stint]
-            self._platforms.line(order.platform).cancel(job_name(self.folder.run, action.stint))
+            self._platforms.reach(order.platform).cancel(job_name(self.folder.run, action.stint))
         elif isinstance(action, relay.WriteEnd):
             return self._write_end(action)
         return True
@@ -189,7 +189,7 @@ class KeptRun:
             return
         self._servers.serve(self.folder.run, self.folder.spec, order.platform)
         launch = Launch(self._spec, order, self._secrets(self.folder.run))
-        outcome = self._platforms.line(order.platform).submit(launch)
+        outcome = self._platforms.reach(order.platform).submit(launch)
         if isinstance(outcome, Unavailable):
             self._refusals[stint] = f"{order.platform} took no job: {outcome.message}"
             self._platforms.refused(order.platform, outcome)
