@@ -9,7 +9,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.setup import Option, Setup, body_start
-from outlast.migrate.tree import dotted, inner, positional, tail
+from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _FLAGS = ("absl.flags.", "tensorflow.app.flags.", "tensorflow.compat.v1.flags.", "tensorflow.compat.v1.app.flags.",
           "tensorflow.flags.")  # fmt: skip
@@ -33,6 +33,13 @@ class FlagsSetup(Setup):
 
     def declare(self, options: Sequence[tuple[str, str]]) -> None:
         self.draft.add_after(self.last, [f'{self.define}("{name}", None, "{words}")' for name, words in options])
+
+    def alias(self, option: Option, name: str) -> bool:
+        prefix = self.define.rpartition(".")[0]
+        if not prefix:
+            return False
+        self.draft.add_after(self.last, [f'{prefix}.DEFINE_alias("{name}", "{option.name}")'])
+        return True
 
     def follow(self, lines: Sequence[str]) -> None:
         assert self.main is not None
@@ -105,10 +112,14 @@ def find_flags(draft: Draft) -> FlagsSetup | None:
     )
     if not flags:
         return None
-    options = {}
+    options, required = {}, set(_required(draft))
     for call in defines:
         name, default = inner(positional(call, 0)), inner(positional(call, 1))
-        options[name] = Option(name, default, tail(call.func) == "DEFINE_string", is_set=bool(default))
+        asked = argument(call, "required")
+        options[name] = Option(
+            name, default, tail(call.func) == "DEFINE_string", is_set=bool(default),
+            is_required=name in required or (asked is not None and draft.source(asked.value) == "True"),
+        )  # fmt: skip
     define = f"{prefix}.DEFINE_string" if prefix else "DEFINE_string"
     holders = frozenset({flags, flags.rpartition(".")[2]})
     return FlagsSetup(
@@ -120,6 +131,16 @@ def find_flags(draft: Draft) -> FlagsSetup | None:
         last=draft.statement(defines[-1]),
         main=main,
     )
+
+
+def _required(draft: Draft) -> Iterator[str]:
+    """Flags without which the program does not start."""
+    for call in draft.calls():
+        given = positional(call, 0)
+        if tail(call.func) == "mark_flag_as_required":
+            yield inner(given)
+        elif tail(call.func) == "mark_flags_as_required" and isinstance(given, cst.List | cst.Tuple):
+            yield from (inner(element.value) for element in given.elements)
 
 
 def find_command(draft: Draft) -> FunctionSetup | None:
@@ -159,7 +180,8 @@ def reads_command_line(draft: Draft) -> bool:
     }
     if roots & draft.names.roots or any(word.startswith("DEFINE_") for word in draft.words):
         return True
-    names = {"parse_args", "get_args", "parse_known_args", "HfArgumentParser", "parse_args_into_dataclasses", "argv"}
+    names = {"parse_args", "get_args", "parse_known_args", "HfArgumentParser", "parse_args_into_dataclasses", "argv",
+             "exec", "parse"}  # fmt: skip
     return bool(names & draft.words) or any("opt" in word.lower() and "parse" in word.lower() for word in draft.words)
 
 

@@ -123,7 +123,7 @@ class _Adapting:
             if name in setup.options or not insisted or setup.kind == "created":
                 continue
             option = setup.options[insisted[0]]
-            if option.call is None or option.last_flag is None or len(insisted) > 1:
+            if len(insisted) > 1 or not setup.alias(option, name):
                 self.draft.say(
                     Kind.HAND,
                     "options",
@@ -131,8 +131,8 @@ class _Adapting:
                     f"--{insisted[-1]} is required, and so are others",
                 )
                 continue
-            self.draft.insert(self.draft.span(option.last_flag)[1], f', "--{name}"')
-            self.draft.say(Kind.CHANGED, "arguments", option.call, f"--{name} is a second name of --{insisted[0]}")
+            where = option.call or self.draft.first
+            self.draft.say(Kind.CHANGED, "arguments", where, f"--{name} is a second name of --{insisted[0]}")
             self.lacks.append(name)
             found.add(role)
         return found

@@ -99,6 +99,11 @@ class Flow:
             first = node.parts[0] if node.parts else None
             if isinstance(first, cst.FormattedStringExpression):
                 yield from self._follow(first.expression, replace(use, is_folder=True), depth - 1)
+        elif isinstance(node, cst.BinaryOperation) and inner(node.left).startswith("%"):
+            # '%s/model.pt' % folder: the place is the first value, not the literal.
+            values = [each.value for each in node.right.elements] if isinstance(node.right, cst.Tuple) else [node.right]
+            if isinstance(node.operator, cst.Modulo) and inner(node.left).startswith("%s/"):
+                yield from self._follow(values[0], replace(use, is_folder=True), depth - 1)
         elif isinstance(node, cst.BinaryOperation):
             is_formatting = isinstance(node.operator, cst.Modulo)
             is_folder = use.is_folder if is_formatting else True
@@ -126,7 +131,11 @@ class Flow:
             many = len(call.args) > 1 and name.startswith("pathlib")
             yield from self._follow(positional(call, 0), replace(use, is_folder=use.is_folder or many), depth - 1)
         elif tail(call.func) == "format" and isinstance(call.func, cst.Attribute):
-            yield from self._follow(call.func.value, use, depth - 1)
+            text = inner(call.func.value)
+            if text.startswith(("{}/", "{0}/")):
+                yield from self._follow(positional(call, 0), replace(use, is_folder=True), depth - 1)
+            elif not text.startswith("{"):
+                yield from self._follow(call.func.value, use, depth - 1)
 
     def _through_name(self, node: cst.Name, use: Use, depth: int) -> Iterator[Use]:
         for scope in (self._draft.scope(node), self._draft.module):

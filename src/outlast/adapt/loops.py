@@ -32,15 +32,16 @@ class Loop:
     node: cst.For
     variable: str
     counter: cst.Call  # range(…) or trange(…)
+    top: cst.CSTNode  # the statement that counts: the loop, or the line before it that names the counter
 
     @property
     def first(self) -> cst.BaseExpression | None:
         """Where counting starts; None for 0."""
-        return positional(self.counter, 0) if len(self.counter.args) > 1 else None
+        return positional(self.counter, 0) if len(_places(self.counter)) > 1 else None
 
     @property
     def stop(self) -> cst.BaseExpression:
-        return self.counter.args[1 if len(self.counter.args) > 1 else 0].value
+        return _places(self.counter)[-1].value
 
 
 def find_loops(draft: Draft) -> list[Loop]:
@@ -50,11 +51,14 @@ def find_loops(draft: Draft) -> list[Loop]:
         if not isinstance(node, cst.For) or not isinstance(node.target, cst.Name):
             continue
         counter = _counter(node.iter)
+        top: cst.CSTNode = node
+        if counter is None and isinstance(node.iter, cst.Name):
+            counter, top = _named_counter(draft, node, node.iter.value)
         is_inner = any(isinstance(each, cst.For | cst.While) for each in _within_scope(draft, node))
         if counter is None or is_inner or not isinstance(node.body, cst.IndentedBlock):
             continue
-        if _ROUND.fullmatch(node.target.value) and not any(arg.star or arg.keyword for arg in counter.args):
-            found.append(Loop(node, node.target.value, counter))
+        if _ROUND.fullmatch(node.target.value) and not any(arg.star for arg in counter.args):
+            found.append(Loop(node, node.target.value, counter, top))
     named = [loop for loop in found if re.match(r"e|step|it|round|gen", loop.variable, re.I)]
     return named or found
 
@@ -63,9 +67,25 @@ def _counter(node: cst.BaseExpression) -> cst.Call | None:
     if not isinstance(node, cst.Call):
         return None
     if tail(node.func) in ("range", "trange", "xrange"):
-        return node if tail(node.func) != "xrange" and len(node.args) in (1, 2) else None
+        return node if tail(node.func) != "xrange" and len(_places(node)) in (1, 2) else None
     first = positional(node, 0)
     return _counter(first) if tail(node.func) in ("tqdm", "track", "progress") and first is not None else None
+
+
+def _named_counter(draft: Draft, loop: cst.For, name: str) -> tuple[cst.Call | None, cst.CSTNode]:
+    """`bar = trange(N)` in the line before `for _ in bar`: nothing can happen between the two."""
+    block = draft.parent(loop)
+    lines = list(block.body) if isinstance(block, cst.IndentedBlock | cst.Module) else []
+    at = next((index for index, line in enumerate(lines) if line is loop), 0)
+    line = lines[at - 1] if at else None
+    named = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    if line is None or not isinstance(named, cst.Assign) or len(named.targets) != 1:
+        return None, loop
+    return (_counter(named.value), line) if tail(named.targets[0].target) == name else (None, loop)
+
+
+def _places(call: cst.Call) -> list[cst.Arg]:
+    return [arg for arg in call.args if arg.keyword is None]
 
 
 def _within_scope(draft: Draft, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -172,9 +192,41 @@ class Values:
     def source(self) -> str:
         return self.draft.source(self.loop.node)
 
+    @property
+    def owner(self) -> cst.ClassDef | None:
+        """The class whose method holds the loop."""
+        return next((each for each in self.draft.above(self.loop.node) if isinstance(each, cst.ClassDef)), None)
+
+    @property
+    def reach(self) -> str:
+        """What the loop runs: its own lines, and its class where it calls methods of that."""
+        calls = any(dotted(call.func).startswith("self.") for call in self.draft.calls(self.loop.node.body))
+        return self.draft.source(self.owner) if calls and self.owner is not None else self.source
+
+    def changing_fields(self) -> dict[str, cst.BaseExpression]:
+        """`self.x` → its first value, for those that `__init__` sets and another method changes."""
+        first: dict[str, cst.BaseExpression] = {}
+        changed: set[str] = set()
+        for node in self.draft.below(self.owner) if self.owner is not None else ():
+            function = self.draft.scope(node)
+            begins = isinstance(function, cst.FunctionDef) and function.name.value == "__init__"
+            if isinstance(node, cst.Assign):
+                for target in (dotted(each.target) for each in node.targets):
+                    first.update({target: node.value} if begins else {})
+                    changed.update(() if begins else {target})
+            elif isinstance(node, cst.AugAssign) and not begins:
+                changed.add(dotted(node.target))
+            elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and not begins:
+                changed.update({dotted(node.func.value)} if node.func.attr.value in ("append", "extend") else ())
+        return {
+            name: value
+            for name, value in first.items()
+            if name in changed and name.startswith("self.") and name.count(".") == 1
+        }
+
     def fields(self) -> dict[str, cst.BaseExpression]:
         """`self.x` → its value, for those that the loop's class sets once."""
-        owner = next((each for each in self.draft.above(self.loop.node) if isinstance(each, cst.ClassDef)), None)
+        owner = self.owner
         found: dict[str, list[cst.BaseExpression]] = {}
         for node in self.draft.below(owner) if owner is not None else ():
             if isinstance(node, cst.Assign) and dotted(node.targets[0].target).startswith("self."):
@@ -182,17 +234,32 @@ class Values:
         return {name: values[0] for name, values in found.items() if len(values) == 1 and name.count(".") == 1}
 
     def is_used(self, name: str) -> bool:
-        return any(isinstance(node, cst.Name) and node.value == name for node in self._body)
+        """Whether the loop reads a name, or, for names of the module, a function that it calls does."""
+        if any(isinstance(node, cst.Name) and node.value == name for node in self._body):
+            return True
+        return self.scope is self.draft.module and any(
+            isinstance(node, cst.Name) and node.value == name
+            for function in self._run_functions()
+            if name not in {param.name.value for param in function.params.params}
+            for node in self.draft.below(function.body)
+        )
+
+    def _run_functions(self) -> list[cst.FunctionDef]:
+        """Functions of the file that the loop calls, and those that these call."""
+        by_name = {function.name.value: function for function in self.draft.functions()}
+        found: dict[str, cst.FunctionDef] = {}
+        open_nodes: list[cst.CSTNode] = [self.loop.node.body]
+        while open_nodes:
+            for call in self.draft.calls(open_nodes.pop()):
+                name = tail(call.func)
+                if isinstance(call.func, cst.Name) and name in by_name and name not in found:
+                    found[name] = by_name[name]
+                    open_nodes.append(by_name[name].body)
+        return list(found.values())
 
     def carried(self) -> list[str]:
         """What must be saved for the next round, in source order."""
         return [name for name in self.origins if name in self.changed and name not in (self.loop.variable, "_")]
-
-    def called(self, *names: str) -> list[str]:
-        """Names whose value comes from a call with one of these last words."""
-        return [
-            name for name, origin in self.origins.items() if isinstance(origin, cst.Call) and tail(origin.func) in names
-        ]
 
     def early_reads(self) -> list[str]:
         """Names bound in the loop alone that are read before they are bound: the round before is needed."""

@@ -6,6 +6,7 @@ the new options does what it did.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +18,24 @@ from outlast.adapt.flow import Flow, Literal, Use
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.setup import Option, Setup
 from outlast.adapt.sinks import Sink
+from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, opening, tail
 
 _WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|h5|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
 _DATA_FILE = re.compile(r"data|train|test|val|label|feature|image", re.I)
 _CODE_FILE = re.compile(r"\.(?:ya?ml|toml|ini|cfg|py|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$", re.I)
+_PLACEHOLDER = re.compile(r"%[-0-9.]*[a-zA-Z(]|\{")
 _SHOWN = re.compile(r"['\"][^'\"]*[/\\][^'\"]*['\"]")
+#: What is a path beyond doubt: it has folders, or the suffix of a file with data.
+_LOOKS = re.compile(r"(?:[~./]*/)?[\w.-]+/|~/|\.{0,2}/\w|[\w.-]+\.(?:csv|txt|json|npy|npz|h5|hdf5|lmdb|mat|pkl|tsv)$")
+_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
+#: A place of this machine, beyond doubt; `/tmp` and devices are the same everywhere.
+_PLACE = re.compile(r"(?:\.{1,2}/|~/|/(?!tmp|dev|proc|sys|usr|bin|cache)[A-Za-z])[\w./~-]*\w[\w./~-]*")
+_NOT_PLACES = frozenset(
+    "append insert replace split join startswith endswith add_argument rstrip lstrip strip DEFINE_string option Option "
+    "run system call Popen check_call check_output compile sub match search chdir".split()
+)
 _NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/|/proc/|/sys/", re.I)
 #: Names by which people know an option's role when its value goes where it cannot be followed.
 _OPTION_NAMES = {
@@ -52,7 +64,9 @@ class Site:
         """The folders of the path, without a leading `./`."""
         folder = self.text.rstrip("/") if self.is_folder and not self.is_formatted else self.text.rpartition("/")[0]
         parts = folder.split("/") if folder or self.text.startswith("/") else []
-        return parts[1:] if parts[:1] == ["."] else parts
+        # A folder whose name is filled in later must stay where the filling in finds it.
+        whole = list(itertools.takewhile(lambda part: not _PLACEHOLDER.search(part), parts))
+        return whole[1:] if whole[:1] == ["."] else whole
 
 
 @dataclass
@@ -81,18 +95,20 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
         if use.literal is not None:
             by_literal.setdefault(id(use.literal), []).append(use)
         elif use.option and use.role is not None and _is_text(options, use.option) and use.option not in PASSED:
-            _add_option(found, use)
-        elif use.other is not None and use.role is not None:
+            if not use.sink.is_guess or use.option in _OPTION_NAMES[Role.DATA].split():
+                _add_option(found, use)
+        elif use.other is not None and use.role is not None and not use.sink.is_guess:
             found.others.setdefault(use.role, []).append(use)
     groups = [uses for uses in by_literal.values() if _is_file(draft, uses)]
-    roles = _roles(groups)
+    roles = _roles(draft, groups)
     for uses in groups:
         literal = uses[0].literal
         assert literal is not None
         role, text = roles.get(id(literal)), _text(literal)
         if role is not None and _is_certain(draft, literal, text):
-            found.sites.setdefault(role, []).append(Site(literal, text, any(use.is_folder for use in uses)))
+            found.sites.setdefault(role, []).append(Site(literal, text, any(_is_folder(use, text) for use in uses)))
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
+    _tell_others(draft, {key for key, uses in by_literal.items() if any(use.role for use in uses)})
     for role, names in _OPTION_NAMES.items():
         if not found.has(role):
             named = next((each for each in names.split() if _is_text(options, each) and each not in PASSED), "")
@@ -100,11 +116,34 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
     return found
 
 
+def _tell_others(draft: Draft, known: set[int]) -> None:
+    """Places that stand in the file and lead to no call that is understood."""
+    for node in draft.nodes:
+        if not isinstance(node, cst.SimpleString) or id(node) in known or not _PLACE.fullmatch(inner(node)):
+            continue
+        calls = [each for each in draft.above(node) if isinstance(each, cst.Call)]
+        aside = calls and (is_prose_call(tail(calls[0].func)) or tail(calls[0].func) in _NOT_PLACES)
+        parent = draft.parent(node)
+        if (
+            aside
+            or isinstance(parent, cst.Expr | cst.ComparisonTarget | cst.Comparison)
+            or _CODE_FILE.search(inner(node))
+        ):
+            continue
+        draft.say(Kind.DIFFERS, "paths", node, f"{inner(node)!r} stays as it is: what is done with it is not certain")
+
+
 def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
     """The sources of a path; one that shows a path and leads nowhere is reported."""
     uses = flow.uses(sink)
     source = draft.source(sink.path)
-    if not uses and sink.role is not None and _SHOWN.search(source) and not any(name in source for name in PASSED):
+    if (
+        not uses
+        and sink.role is not None
+        and not sink.is_guess
+        and _SHOWN.search(source)
+        and not any(name in source for name in PASSED)
+    ):
         draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not certain")
     return uses
 
@@ -114,8 +153,7 @@ def _is_text(options: dict[str, Option], name: str) -> bool:
 
 
 def _add_option(found: Paths, use: Use) -> None:
-    role = use.role
-    assert role is not None
+    role = _by_look(use, use.option)
     for other, names in found.options.items():
         if use.option in names and other is not role:
             # Written to and read from: results. Made and read from: data.
@@ -124,7 +162,11 @@ def _add_option(found: Paths, use: Use) -> None:
             else:
                 return
     names = found.options.setdefault(role, {})
-    names[use.option] = names.get(use.option, False) or use.is_folder
+    names[use.option] = names.get(use.option, False) or _is_folder(use, "")
+
+
+def _is_folder(use: Use, text: str) -> bool:
+    return use.is_folder or (use.sink.is_guess and not _SUFFIX.search(text))
 
 
 def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
@@ -133,13 +175,15 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     text = _text(literal)
     if not text.strip("./") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):
         return False
+    if all(use.sink.is_guess for use in uses) and not _LOOKS.match(text):
+        return False
     if _CODE_FILE.search(text) and not any(use.role is Role.OUTPUT for use in uses):
         draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
         return False
     return True
 
 
-def _roles(groups: Sequence[Sequence[Use]]) -> dict[int, Role]:
+def _roles(draft: Draft, groups: Sequence[Sequence[Use]]) -> dict[int, Role]:
     """Literal → role. The same text has one role everywhere: a file that is written and read is a result."""
     by_text: dict[str, set[Role]] = {}
     made: set[str] = set()
@@ -155,6 +199,8 @@ def _roles(groups: Sequence[Sequence[Use]]) -> dict[int, Role]:
         text: next(role for role in (Role.OUTPUT, Role.WEIGHTS, Role.DATA) if role in roles)
         for text, roles in by_text.items()
     }
+    for text in _own_results(draft, groups, chosen):
+        chosen[text] = Role.OUTPUT
     for text in made:
         near = {role for other, role in chosen.items() if other == text or other.startswith(text + "/")}
         chosen.setdefault(text, Role.DATA if near == {Role.DATA} else Role.OUTPUT)
@@ -163,6 +209,26 @@ def _roles(groups: Sequence[Sequence[Use]]) -> dict[int, Role]:
         for uses in groups
         if uses[0].literal is not None and (text := _text(uses[0].literal).rstrip("/")) in chosen
     }
+
+
+def _own_results(draft: Draft, groups: Sequence[Sequence[Use]], chosen: dict[str, Role]) -> list[str]:
+    """Weights that are loaded from a folder which an earlier call of the file fills: the script's own."""
+    places = [(_text(use.literal).rstrip("/"), use) for uses in groups for use in uses if use.literal is not None]
+    filled = [(text, use) for text, use in places if chosen.get(text) is Role.OUTPUT and use.is_folder]
+    return [
+        text
+        for text, use in places
+        if chosen.get(text) is Role.WEIGHTS
+        and any(
+            folder.strip("./") and text.startswith(folder + "/") and _is_later(draft, use, other)
+            for folder, other in filled
+        )
+    ]
+
+
+def _is_later(draft: Draft, use: Use, other: Use) -> bool:
+    call, earlier = use.sink.call, other.sink.call
+    return draft.scope(call) is draft.scope(earlier) and draft.start(call) > draft.start(earlier)
 
 
 def _by_look(use: Use, text: str) -> Role:

@@ -17,7 +17,7 @@ from outlast.adapt.fitting import plan_keras, plan_mindspore
 from outlast.adapt.loops import Loop, Values, find_loops, parameters_of
 from outlast.adapt.state import PASSING, RULE, Refusal, State, inject, random_sources
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import tail
+from outlast.migrate.tree import argument, dotted, tail
 
 _HAS_OPTION = re.compile(r"start_epoch|begin_epoch|initial_epoch|resume_epoch|last_epoch_done|epoch_start")
 #: Values that cannot be kept in a file.
@@ -25,12 +25,16 @@ _NOT_KEPT = frozenset(
     "open iter DataLoader SummaryWriter writer tqdm Thread Process socket connect Session getLogger map zip filter "
     "enumerate Popen urlopen reader".split()
 )
+_PLAIN = (cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.UnaryOperation, cst.List, cst.Dict, cst.Attribute)
 _CONTAINERS = frozenset(
     "list dict set deque defaultdict Counter OrderedDict array zeros ones empty full default_rng RandomState "
     "Random".split()
 )
 #: Parameters that are handed on and not changed.
 _PASSED = re.compile("f|fh|file|log|logger|writer|args|cfg|config")
+#: what is called so has a state of its own, wherever it comes from
+_HELPERS = re.compile(r"(?:lr_)?scheduler|scheduler_\w+|\w+_scheduler|(?:grad_|loss_)?scaler")
+_MODEL = re.compile("model|net|network")
 _SCHEDULER = re.compile(r"(?:LR|Scheduler|Warmup\w*|LambdaLR|OneCycleLR|ReduceLROnPlateau)$")
 
 
@@ -102,9 +106,23 @@ def _refuse_frameworks(draft: Draft) -> None:
             raise Refusal(
                 "Lightning saves and resumes by itself", None, 'use trainer.fit(…, ckpt_path="last")', Kind.DIFFERS
             )
+    if _is_estimator(draft):
+        raise Refusal(
+            "the Estimator saves and resumes by itself",
+            None,
+            "its model_dir must lie in the output folder",
+            Kind.DIFFERS,
+        )
     if "transformers" in draft.names.roots and "Trainer" in draft.words:
         raise Refusal("the Trainer saves and resumes by itself", None,
                       "use trainer.train(resume_from_checkpoint=…) and output_dir", Kind.DIFFERS)  # fmt: skip
+
+
+def _is_estimator(draft: Draft) -> bool:
+    names = {draft.resolve(call.func) for call in draft.calls()}
+    return any(
+        re.fullmatch(r"tensorflow\.(?:compat\.v1\.)?estimator\.\w*(?:Estimator|evaluate)", name) for name in names
+    )
 
 
 def _no_loop(draft: Draft) -> Refusal:
@@ -129,7 +147,7 @@ def _refuse_loop(draft: Draft, values: Values) -> None:
                       "give it a value before the loop")  # fmt: skip
     if values.outliving and not _is_simple(loop):
         raise Refusal(f"{sorted(values.outliving)[0]} is used behind the loop, and its end is computed", loop.node)
-    if not draft.stands_alone(loop.node):
+    if not draft.stands_alone(loop.node) or not draft.stands_alone(loop.top):
         raise Refusal("the loop shares its line with something else", loop.node)
 
 
@@ -139,16 +157,26 @@ def _is_simple(loop: Loop) -> bool:
 
 def _optimizers(values: Values) -> list[str]:
     draft = values.draft
-    mine = {
-        name: origin for name, origin in values.fields().items() if f"self.{name.partition('.')[2]}" in values.source
-    }
+    mine = {name: origin for name, origin in values.fields().items() if name in values.reach}
     found = [
-        name for name, origin in (values.origins | mine).items()
-        if (name in mine or values.is_used(name)) and isinstance(origin, cst.Call)
-        and (draft.resolve(origin.func).startswith("torch.optim.") and not _SCHEDULER.search(tail(origin.func)))
-    ]  # fmt: skip
+        name
+        for name, origin in (values.origins | mine).items()
+        if (name in mine or values.is_used(name)) and isinstance(origin, cst.Call) and _optimizes(draft, name, origin)
+    ]
     passed = [name for name, origin in values.origins.items() if origin is None and re.match(r"(?:optim|opt)", name)]
     return found or ([name for name in passed if values.is_used(name)] if "torch" in draft.names.roots else [])
+
+
+def _optimizes(draft: Draft, name: str, origin: cst.Call) -> bool:
+    """Of torch.optim, or from elsewhere: it takes parameters, or is called so, and steps."""
+    if _SCHEDULER.search(tail(origin.func)) or _HELPERS.fullmatch(name.rpartition(".")[2]):
+        return False
+    if draft.resolve(origin.func).startswith("torch.optim."):
+        return True
+    steps = any(tail(call.func) == "step" and dotted(call.func) == f"{name}.step" for call in draft.calls())
+    is_called_so = bool(re.match(r"(?:\w+_)?opt(?:im|$|_)", name.rpartition(".")[2]))
+    takes = bool(parameters_of(origin, draft)) or any(_MODEL.fullmatch(tail(arg.value)) for arg in origin.args)
+    return "torch" in draft.names.roots and is_called_so and (steps or takes)
 
 
 def _torch_state(draft: Draft, values: Values) -> State:
@@ -159,35 +187,79 @@ def _torch_state(draft: Draft, values: Values) -> State:
         origin = known[name]
         models += parameters_of(origin, draft) if isinstance(origin, cst.Call) else []
     if not models:
-        models = [
-            name
-            for name, origin in values.origins.items()
-            if origin is None and re.match(r"(?:model|net|network)$", name)
-        ]
+        models = [name for name in known if _MODEL.fullmatch(name.removeprefix("self."))]
     models = [name for name in dict.fromkeys(models) if name in known or name == "self"]
     if not models:
         raise Refusal("the model of the optimizer is not in the loop's function", values.loop.node,
                       "build model and optimizer in the function of the loop")  # fmt: skip
     helpers = [
         name for name, origin in known.items()
-        if isinstance(origin, cst.Call) and (_SCHEDULER.search(tail(origin.func)) or tail(origin.func) == "GradScaler")
+        if isinstance(origin, cst.Call) and (
+            _SCHEDULER.search(tail(origin.func)) or tail(origin.func) == "GradScaler" or _HELPERS.fullmatch(name)
+        )
     ]  # fmt: skip
-    helpers += [
-        name
-        for name, origin in values.origins.items()
-        if origin is None and re.match(r"(?:scheduler|lr_scheduler|scaler)$", name)
-    ]
-    whole = [*models, *optimizers, *(name for name in helpers if values.is_used(name) or name in values.source)]
-    generators = values.called("Generator")
-    return State(
-        "torch",
-        loaded=tuple(whole),
-        generators=tuple(generators),
-        kept=_kept(draft, values, {*whole, *generators}, torch=True),
-    )
+    helpers += [name for name, origin in values.origins.items() if origin is None and _HELPERS.fullmatch(name)]
+    whole = [*models, *optimizers, *(name for name in helpers if values.is_used(name) or name in values.reach)]
+    generators = [name for name, origin in values.origins.items() if _is_generator(draft, origin)]
+    _refuse_hidden_generators(draft)
+    kept = _kept(draft, values, {*whole, *generators}, torch=True)
+    kept += tuple(name for name in _globals(draft, values) if name not in {*whole, *generators, *kept})
+    return State("torch", tuple(whole), tuple(generators), (*kept, *_kept_fields(draft, values, whole)))
+
+
+def _is_generator(draft: Draft, origin: cst.BaseExpression | None) -> bool:
+    """`torch.Generator()`, `torch.Generator().manual_seed(0)`."""
+    while (
+        isinstance(origin, cst.Call) and isinstance(origin.func, cst.Attribute) and tail(origin.func) == "manual_seed"
+    ):
+        origin = origin.func.value
+    return isinstance(origin, cst.Call) and draft.resolve(origin.func) == "torch.Generator"
+
+
+def _refuse_hidden_generators(draft: Draft) -> None:
+    """A generator without a name inside a loader deals out another order after a stop."""
+    for call in draft.calls():
+        given = argument(call, "generator")
+        is_reader = tail(call.func) == "DataLoader" or tail(call.func).endswith("Sampler")
+        if is_reader and given is not None and _is_generator(draft, given.value):
+            advice = "give it a name before the loop: generator = torch.Generator()"
+            raise Refusal("the generator of the samples has no name to save it by", given, advice)
+
+
+def _globals(draft: Draft, values: Values) -> list[str]:
+    """Names of the module that functions change while the loop runs: `global best_acc`."""
+    called = {tail(call.func) for call in draft.calls(values.loop.node.body)}
+    found = []
+    for function in draft.functions():
+        names = {
+            tail(item.name) for node in draft.below(function) if isinstance(node, cst.Global) for item in node.names
+        }
+        if not names or function.name.value not in called:
+            continue
+        if values.scope is not draft.module:
+            raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
+        found += [name for name in values.origins if name in names]
+    return list(dict.fromkeys(found))
+
+
+def _kept_fields(draft: Draft, values: Values, whole: list[str]) -> list[str]:
+    """`self.best` and its like: plain at first, and changed by the class that holds the loop."""
+    kept = []
+    for name, first in values.changing_fields().items():
+        if name in whole:
+            continue
+        if isinstance(first, _PLAIN) or (isinstance(first, cst.Call) and tail(first.func) in (*_CONTAINERS, "float")):
+            kept.append(name)
+        elif isinstance(first, cst.Call):
+            said = f"{name} starts anew in each stint"
+            draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")
+    return kept
 
 
 def _plain_state(draft: Draft, values: Values) -> State:
+    if "torch" in draft.names.roots and "backward" in draft.words:
+        raise Refusal("the optimizer is not in the loop's function", values.loop.node,
+                      "build model and optimizer in the function of the loop")  # fmt: skip
     if "self" in values.carried() or "self" in values.source:
         raise Refusal("the state of the training lies in self", values.loop.node, "use outlast.epochs and outlast.save")
     kept = _kept(draft, values, set())
@@ -206,13 +278,24 @@ def _kept(draft: Draft, values: Values, without: set[str], *, torch: bool = Fals
         is_rebound = name in values.bound
         if name in without or made in _NOT_KEPT or (made in PASSING and not is_rebound):
             continue
-        if name == "self" or (torch and not is_rebound and not _is_kept(draft, origin, made)):
+        if name == "self":
+            continue
+        if torch and not is_rebound and not _is_kept(draft, origin, made):
+            if isinstance(origin, cst.Call) and _is_updated(draft, values, name):
+                said = f"{name} starts anew in each stint"
+                draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")
             continue
         is_opened = values.scope is draft.module or bool(_PASSED.fullmatch(name))
         if not torch and origin is None and not is_rebound and is_opened:
             continue
         kept.append(name)
     return tuple(kept)
+
+
+def _is_updated(draft: Draft, values: Values, name: str) -> bool:
+    """`ema.update(model)`, `meter.step()`: something of an unknown kind that goes along with the training."""
+    words = {f"{name}.{word}" for word in ("update", "step", "append", "push", "add")}
+    return any(dotted(call.func) in words for call in draft.calls(values.loop.node.body))
 
 
 def _is_kept(draft: Draft, origin: cst.BaseExpression | None, made: str) -> bool:

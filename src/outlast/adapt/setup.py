@@ -61,6 +61,13 @@ class Setup:
         """Put lines where the values are known and nothing has used them yet."""
         raise NotImplementedError
 
+    def alias(self, option: Option, name: str) -> bool:
+        """Give an option a second name; False where that is not possible."""
+        if option.call is None or option.last_flag is None:
+            return False
+        self.draft.insert(self.draft.span(option.last_flag)[1], f', "--{name}"')
+        return True
+
     def is_read(self, name: str) -> bool:
         """Whether the script already makes something of an option."""
         return any(

@@ -21,6 +21,7 @@ class Sink:
     role: Role | None
     is_folder: bool = False
     makes: bool = False  # creates the folder
+    is_guess: bool = False  # by the name of the call alone; the value must look like a path, too
 
 
 #: full name → (place of the path, its keyword)
@@ -64,6 +65,12 @@ _WRITE_FOLDERS = {
     "tensorflow.summary.FileWriter": (0, "logdir"), "tensorflow.io.gfile.makedirs": (0, "path"),
     "tensorflow.gfile.MakeDirs": (0, ""), "tensorflow.saved_model.save": (1, "export_dir"),
 }  # fmt: skip
+#: folders that their call makes itself
+_STATE_FOLDERS = {
+    f"{root}.{name}": (place, "model_dir")
+    for root in ("tensorflow.estimator", "tensorflow.compat.v1.estimator")
+    for name, place in (("RunConfig", 0), ("Estimator", 1))
+}
 _ASKS = {
     "os.path.exists": (0, ""), "os.path.isfile": (0, ""), "os.path.isdir": (0, ""), "os.remove": (0, ""),
     "os.path.getsize": (0, ""), "shutil.rmtree": (0, "path"),
@@ -89,6 +96,12 @@ _PATH_METHODS = {
 }  # fmt: skip
 _FOLDER_METHODS = frozenset({"glob", "rglob", "iterdir", "mkdir"})
 _SAVERS = re.compile(r"(?:^|_)saver$")
+#: classes and functions from elsewhere that read a data set: `VOCDataset`, `build_dataset`, `get_loader`, `load_data`
+_READERS = re.compile(
+    r"\w*(?:Dataset|DataSet|DataModule|DataProvider)|(?:get|build|create|make|load|prepare|read)_\w*(?:data|dataset|loader)s?"
+)
+#: libraries whose readers are known, or take names and values instead of places
+_KNOWN = frozenset("torch torchvision torchaudio tensorflow keras mindspore mindvision sklearn pandas paddle".split())
 _NOT_FOLDERS = frozenset({"mindspore.dataset.GeneratorDataset", "mindspore.dataset.NumpySlicesDataset"})
 
 
@@ -101,14 +114,31 @@ def find_sinks(draft: Draft) -> list[Sink]:
             found += [sink for sink in both if sink is not None]
         elif (sink := _sink(draft, call)) is not None:
             found.append(sink)
+        else:
+            found += _guesses(draft, call)
     return found
+
+
+def _guesses(draft: Draft, call: cst.Call) -> list[Sink]:
+    """What is handed to a reader of data whose body is in another file."""
+    own = {each.name.value for each in draft.nodes if isinstance(each, cst.FunctionDef | cst.ClassDef)}
+    name = tail(call.func)
+    if (
+        not _READERS.fullmatch(name)
+        or name in own
+        or name == "load_dataset"
+        or draft.resolve(call.func).partition(".")[0] in _KNOWN
+    ):
+        return []
+    return [Sink(call, arg.value, Role.DATA, is_guess=True) for arg in call.args if not arg.star]
 
 
 def _sink(draft: Draft, call: cst.Call) -> Sink | None:
     name, last = draft.resolve(call.func), tail(call.func)
     for table, role, is_folder in (
         (_READS, Role.DATA, False), (_READ_FOLDERS, Role.DATA, True), (_WEIGHTS, Role.WEIGHTS, False),
-        (_WRITES, Role.OUTPUT, False), (_WRITE_FOLDERS, Role.OUTPUT, True), (_ASKS, None, False),
+        (_WRITES, Role.OUTPUT, False), (_WRITE_FOLDERS, Role.OUTPUT, True),
+        (_STATE_FOLDERS, Role.OUTPUT, True), (_ASKS, None, False),
     ):  # fmt: skip
         if name in table:
             return _at(call, *table[name], role, is_folder, makes=table is _WRITE_FOLDERS)

@@ -73,7 +73,7 @@ def inject(draft: Draft, values: Values, state: State, value: str) -> None:
     )
     loop = values.loop
     start = draft.source(loop.first) if loop.first is not None else "0"
-    draft.add_before(loop.node, [line.replace("@start", start) for line in before])
+    draft.add_before(loop.top, [line.replace("@start", start) for line in before])
     if loop.first is not None:
         draft.replace(loop.first, names.first)
     else:
