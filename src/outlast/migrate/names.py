@@ -136,7 +136,8 @@ class Names:
 
     def _bind_targets(self, target: cst.CSTNode, scopes: list[cst.CSTNode]) -> None:
         if isinstance(target, cst.Name):
-            self._bind(scopes, target.value, None)
+            # `torch, nn = try_import_torch()`: nobody gives that name to anything else.
+            self._bind(scopes, target.value, "torch" if target.value == "torch" else None)
         elif isinstance(target, cst.Tuple | cst.List):
             for element in target.elements:
                 self._bind_targets(element.value, scopes)

@@ -35,6 +35,8 @@ class DeviceString(Rule):
         if re.fullmatch(rf"(?:{words}){_INDEX}(?:, ?(?:(?:{words}){_INDEX}|cpu))*", text):
             shape = Shape.BARE if text in script.direction.sources else Shape.INDEXED
             self._judged(node, opening(node), text, shape, script)
+        elif re.match(rf"\^?(?:{words}):?[\\\[(]", text) and self._is_pattern(script):
+            self._pattern(node, text, script)
         elif script.direction.target == "npu" and re.fullmatch(r"gpu(?::\d+)?", text):
             self._gpu(node, script)
 
@@ -58,6 +60,20 @@ class DeviceString(Rule):
             script.replace(start, start + len(found.group(1)), "{" + expression + "}")
         else:
             script.report(node, Kind.HAND, "a device string where torch is not imported", ADVICE)
+
+    def _is_pattern(self, script: Script) -> bool:
+        call = script.parent(2)
+        return isinstance(call, cst.Call) and script.resolve(call.func).startswith("re.")
+
+    def _pattern(self, node: cst.SimpleString, text: str, script: Script) -> None:
+        """`re.match(r"cuda:(\\d+)", str(device))`."""
+        if script.direction.target == "any":
+            script.report(node, Kind.HAND, f"{node.value} is a pattern for one device", ADVICE)
+            return
+        found = script.direction.device.search(text)
+        assert found is not None
+        start = script.span(node)[0] + opening(node) + found.start(1)
+        script.replace(start, start + len(found.group(1)), script.direction.target)
 
     def _judged(self, node: cst.SimpleString, skip: int, text: str, shape: Shape, script: Script) -> None:
         use = use_of(node, shape, script)
