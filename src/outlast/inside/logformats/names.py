@@ -13,7 +13,7 @@ _QUALIFIERS = {
     "best": "best", "total": "total", "running": "running", "per": "per", "step": "step", "epoch": "epoch",
     "data": "data", "learning": "learning", "grad": "grad", "gradient": "grad", "global": "global", "word": "word",
     "error": "error", "generator": "generator", "discriminator": "discriminator", "box": "box", "top": "top",
-    "loss": "loss",
+    "loss": "loss", "d": "d", "g": "g",
 }  # fmt: skip
 _SCOPES = ("train", "val", "test", "eval", "dev")
 _CHINESE = (
