@@ -332,3 +332,41 @@ def test_a_place_that_nothing_explains_is_named():
 def test_arguments_are_taken_away_from_code_that_is_read_later():
     assert "contract, sys.argv[1:] =" in adapt('out = "x"\nexec(open("configurator.py").read())\n').text
     assert "contract, sys.argv[1:] =" in adapt("from options import TrainOptions\nopt = TrainOptions().parse()\n").text
+
+
+def test_a_model_that_another_file_trains_is_refused():
+    text = """
+        from models import create_model
+        from options import TrainOptions
+        opt = TrainOptions().parse()
+        model = create_model(opt)
+        seen = 0
+        for epoch in range(opt.first, opt.epochs):
+            seen += 1
+            model.optimize_parameters()
+    """
+    assert "model.optimize_parameters() may change what is not saved" in said(adapt(text), Kind.HAND)
+    assert "nothing reads --data_url" in said(adapt(text), Kind.DIFFERS)
+
+
+def test_a_required_option_of_click_gets_a_second_name():
+    text = """
+        import click
+        import numpy as np
+        @click.command()
+        @click.option("--data-dir", required=True)
+        def main(data_dir):
+            print(np.load(data_dir + "/x.npy"))
+        main()
+    """
+    done = adapt(text)
+    assert '@click.option("--data-dir", "--data_url", required=True)' in done.text
+    assert "x.npy" not in said(done, Kind.DIFFERS)
+
+
+def test_the_old_reader_of_mnist_takes_the_data():
+    text = """
+        from tensorflow.examples.tutorials.mnist import input_data
+        mnist = input_data.read_data_sets("MNIST_data/", one_hot=True)
+    """
+    assert 'read_data_sets(os.path.join(contract.data_url or "MNIST_data", "")' in adapt(text).text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
@@ -153,14 +153,25 @@ def find_command(draft: Draft) -> FunctionSetup | None:
     is_open = params.star_kwarg or params.kwonly_params or isinstance(params.star_arg, cst.Param)
     if is_open or body_start(function) is None or (kind != "fire" and not library):
         return None
-    options = {
-        param.name.value: Option(param.name.value, _default(param), _is_text(param), is_set=bool(_default(param)))
-        for param in params.params
-    }
+    options = {param.name.value: _parameter(draft, kind, function, param) for param in params.params}
     return FunctionSetup(
         draft, kind=kind, options=options, parameters={id(function): frozenset(options)}, function=function,
         library=library,
     )  # fmt: skip
+
+
+def _parameter(draft: Draft, kind: str, function: cst.FunctionDef, param: cst.Param) -> Option:
+    name = param.name.value
+    option = Option(name, _default(param), _is_text(param), is_set=bool(_default(param)))
+    if kind != "click":
+        return replace(option, is_required=param.default is None)
+    for call in (each.decorator for each in function.decorators if isinstance(each.decorator, cst.Call)):
+        flags = [arg.value for arg in call.args if arg.keyword is None and isinstance(arg.value, cst.SimpleString)]
+        if name in {inner(flag).lstrip("-").replace("-", "_") for flag in flags}:
+            asked = argument(call, "required")
+            is_required = asked is not None and draft.source(asked.value) == "True"
+            return replace(option, is_required=is_required, call=call, last_flag=flags[-1])
+    return option
 
 
 def reads_command_line(draft: Draft) -> bool:

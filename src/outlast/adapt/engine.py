@@ -95,6 +95,10 @@ class _Adapting:
         values = self._declare(setup, paths, aliased)
         self._connect(setup, paths, values)
         if Role.DATA in values:
+            name = self.needs.options[Role.DATA]
+            if not (paths.has(Role.DATA) or downloads or copies or name in setup.options):
+                said = f"nothing reads --{name}: where the data comes from is not visible in this file"
+                self.draft.say(Kind.DIFFERS, "paths", self.draft.first, said)
             stop_downloads(self.draft, downloads, values[Role.DATA], self.needs.options[Role.DATA])
         report_downloads(self.draft, has_network=self.needs.has_network)
         if resume is not None:
@@ -128,7 +132,8 @@ class _Adapting:
                     Kind.HAND,
                     "options",
                     option.call or self.draft.first,
-                    f"--{insisted[-1]} is required, and so are others",
+                    f"--{insisted[-1]} is required, and --{name} cannot stand for it",
+                    f"pass it yourself: outlast run … -- --{insisted[-1]}=PATH",
                 )
                 continue
             where = option.call or self.draft.first

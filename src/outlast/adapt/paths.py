@@ -124,6 +124,7 @@ def _tell_others(draft: Draft, known: set[int]) -> None:
         calls = [each for each in draft.above(node) if isinstance(each, cst.Call)]
         aside = calls and (is_prose_call(tail(calls[0].func)) or tail(calls[0].func) in _NOT_PLACES)
         parent = draft.parent(node)
+        aside = aside or (isinstance(parent, cst.BinaryOperation) and parent.right is node)
         if (
             aside
             or isinstance(parent, cst.Expr | cst.ComparisonTarget | cst.Comparison)

@@ -263,10 +263,28 @@ def _plain_state(draft: Draft, values: Values) -> State:
     if "self" in values.carried() or "self" in values.source:
         raise Refusal("the state of the training lies in self", values.loop.node, "use outlast.epochs and outlast.save")
     kept = _kept(draft, values, set())
+    _refuse_strangers(draft, values, kept)
     for function in draft.functions():
         if any(isinstance(node, cst.Global) for node in draft.below(function)):
             raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
     return State("plain", kept=kept)
+
+
+def _refuse_strangers(draft: Draft, values: Values, kept: tuple[str, ...]) -> None:
+    """`model.optimize_parameters()`, a method of another file that is called for what it changes."""
+    for call in draft.calls(values.loop.node.body):
+        name, _, method = dotted(call.func).partition(".")
+        origin = values.origins.get(name)
+        if (
+            not method
+            or not isinstance(origin, cst.Call)
+            or name in kept
+            or not isinstance(draft.parent(call), cst.Expr)
+        ):
+            continue
+        if tail(origin.func) not in _NOT_KEPT | PASSING and isinstance(origin.func, cst.Name):
+            said = f"{name}.{method}() may change what is not saved: {tail(origin.func)} is in another file"
+            raise Refusal(said, call, "use outlast.epochs and outlast.save")
 
 
 def _kept(draft: Draft, values: Values, without: set[str], *, torch: bool = False) -> tuple[str, ...]:

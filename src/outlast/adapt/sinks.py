@@ -87,7 +87,7 @@ _METHODS = {
     "CSVLogger": (0, "filename", Role.OUTPUT, False), "load_weights": (0, "filepath", Role.WEIGHTS, False),
     "from_pretrained": (0, "pretrained_model_name_or_path", Role.WEIGHTS, True),
     "flow_from_directory": (0, "directory", Role.DATA, True), "ImageFolder": (0, "root", Role.DATA, True),
-    "DatasetFolder": (0, "root", Role.DATA, True),
+    "DatasetFolder": (0, "root", Role.DATA, True), "read_data_sets": (0, "train_dir", Role.DATA, True),
 }  # fmt: skip
 #: methods of a path itself
 _PATH_METHODS = {
