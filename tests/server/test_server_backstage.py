@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import marshal
+import socket
 
 import httpx
 import pytest
@@ -81,6 +83,36 @@ def test_who_asks_from_where_and_by_which_name_is_known_behind():
         assert told["url"].startswith("https://lab.example:8443/") and told["url"].endswith("?q=1&q=%20")
 
     talk(app, play)
+
+
+def test_an_answer_is_whole_when_words_arrive_that_nobody_reads():
+    later: list[socket.socket] = []
+
+    async def app(scope, receive, send):
+        later[0].sendall(b"words that this side has not read when it is done")
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"whole"})
+
+    def ask(address):
+        with socket.socket(socket.AF_UNIX) as asking:
+            later.append(asking)
+            asking.settimeout(PATIENCE_S)
+            asking.connect(address)
+            scope = marshal.dumps({"type": "http", "method": "GET", "path": "/", "headers": []})
+            asking.sendall(len(scope).to_bytes(4, "big") + scope)
+            answer = b""
+            while piece := asking.recv(4096):  # a reset connection raises here, and takes what was not read along
+                answer += piece
+            return answer
+
+    async def play():
+        with back_door() as (listening, address):
+            server = await asyncio.start_unix_server(Stage(app).answer, sock=listening)
+            answer = await asyncio.to_thread(ask, address)
+            server.close()
+            return answer
+
+    assert b"whole" in asyncio.run(asyncio.wait_for(play(), PATIENCE_S))
 
 
 def test_where_nobody_makes_pages_the_reader_is_told_so(tmp_path):

@@ -14,9 +14,8 @@ from pathlib import Path
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from outlast.server.backstage.stage import make_pages
+from outlast.server.backstage.stage import BACKLOG, make_pages
 
-_BACKLOG = 2048
 _log = logging.getLogger("outlast.server")
 
 
@@ -29,7 +28,7 @@ def back_door() -> Iterator[tuple[socket.socket, str]]:
     with tempfile.TemporaryDirectory(prefix="outlast-") as folder, socket.socket(socket.AF_UNIX) as listening:
         address = str(Path(folder, "pages"))
         listening.bind(address)
-        listening.listen(_BACKLOG)
+        listening.listen(BACKLOG)
         yield listening, address
 
 

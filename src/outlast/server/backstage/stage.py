@@ -20,6 +20,9 @@ from outlast.settings import Settings
 
 #: Requests that are under way get so long to end, less than those who passed them on wait.
 _GRACE_S = 4.0
+_PIECE_BYTES = 64 << 10
+#: How many may wait to be answered before one is refused.
+BACKLOG = 2048
 _log = logging.getLogger("outlast.server")
 
 
@@ -39,7 +42,7 @@ async def _serve(listening: socket.socket) -> None:
     app = create_app(ServerState.open(Settings.load(os.environ)), console=True)
     stage = Stage(app)
     async with app.router.lifespan_context(app):
-        server = await asyncio.start_unix_server(stage.answer, sock=listening)
+        server = await asyncio.start_unix_server(stage.answer, sock=listening, backlog=BACKLOG)
         await stop.wait()
         server.close()
         await stage.clear()
@@ -61,6 +64,7 @@ class Stage:
             if scope is not None:
                 self._answering[task] = scope["type"]
                 await self._play(scope, reader, writer)
+                await _part(reader, writer)
         except Exception:  # noqa: BLE001 - a bug of ours, half an answer is out: ending the connection is all that tells
             _log.exception("a page failed")
         finally:
@@ -94,3 +98,14 @@ class Stage:
             await asyncio.wait(list(self._answering), timeout=self._grace_s)
         for task in list(self._answering):
             task.cancel()
+
+
+async def _part(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Say that this was all, and hear the other side out.
+
+    A socket that is closed while words for it wait unread is reset, and the other side loses the end of the answer.
+    """
+    with contextlib.suppress(OSError):  # it has left already
+        writer.write_eof()
+        while await reader.read(_PIECE_BYTES):
+            pass
