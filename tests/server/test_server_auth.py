@@ -145,6 +145,23 @@ def test_the_sign_in_page_works_without_scripts_and_leads_only_home(lab):
         assert client.get(ME).status_code == 401
 
 
+def test_what_the_pages_refuse_is_said_in_chinese_too(empty_lab):
+    code = empty_lab.accounts.make_link(None)
+    with empty_lab.client() as client:
+        client.headers["Accept-Language"] = "zh-CN"
+        form = form_of(client, f"/welcome?code={code}") | {"name": "bad name!", "password": "short"}
+        assert "密码长度应为 8 到 1024 个字符" in client.post("/welcome", data=form).text
+        assert "“bad name!”不能用作用户名" in client.post("/welcome", data=form | {"password": PASSWORD}).text
+        form = form_of(client, "/sign-in") | {"name": "ann", "password": "wrong"}
+        pages = [client.post("/sign-in", data=form).text for _ in range(6)]
+        assert "管理员可以生成新的链接" in pages[0] and "后重试" in pages[-1]
+
+
+def test_a_link_that_was_used_leads_to_the_sign_in(lab):
+    with lab.client() as client:
+        assert 'href="/sign-in"' in client.get("/welcome?code=used").text
+
+
 def test_names_from_outside_are_escaped(lab):
     with lab.client() as client:
         form = form_of(client, "/sign-in") | {"name": '"><script>x</script>', "password": "wrong", "next": '"><b>'}

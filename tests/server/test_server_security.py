@@ -36,6 +36,14 @@ def test_nothing_on_a_page_comes_from_another_host(lab, path):
     assert "<script" not in response.text and "style-src 'sha256-" in response.headers["content-security-policy"]
 
 
+def test_an_address_that_leads_nowhere_is_a_page_for_a_browser_and_json_for_a_program(lab):
+    with lab.client() as client:
+        shown = client.get("/nowhere", headers={"Accept": "text/html,*/*", "Accept-Language": "zh-CN"})
+        assert shown.status_code == 404 and "没有这个地址" in shown.text and 'href="/"' in shown.text
+        for path, accept in (("/nowhere", "*/*"), ("/api/v1/nowhere", "text/html")):
+            assert client.get(path, headers={"Accept": accept}).json()["code"] == "not_found"
+
+
 def test_too_large_bodies_are_refused_with_and_without_a_length(lab):
     with lab.client("ada") as client:
         whole = client.post("/api/v1/tokens", content=b"x" * (BODY_LIMIT_BYTES + 1))

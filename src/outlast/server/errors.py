@@ -15,6 +15,7 @@ from starlette.responses import Response
 from outlast.errors import CredentialError, OutlastError
 from outlast.inside import errors as inside_errors
 from outlast.server.answers import answer
+from outlast.server.pages import refused_page, wants_page
 from outlast.server.refusals import Conflict, NotAllowed, NotSignedIn, QuotaExceeded, TooLarge, TooManyAttempts
 
 _log = logging.getLogger("outlast.server")
@@ -34,7 +35,7 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(OutlastError, _outlast)
     app.add_exception_handler(inside_errors.InsideError, _inside)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(HTTPException, http_refusal)
 
 
 def refusal(status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None) -> Response:
@@ -76,10 +77,13 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return refusal(422, "invalid", f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}", hint)
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def http_refusal(request: Request, error: Exception) -> Response:
+    """What stands for an error of HTTP itself: a page for a browser where pages are, JSON otherwise."""
     assert isinstance(error, HTTPException)
     if error.status_code in (404, 405):
         message = "no such address" if error.status_code == 404 else f"{request.method} is not possible here"
+        if wants_page(request):
+            return refused_page(request, error.status_code, message)
         code = "not_found" if error.status_code == 404 else "not_possible"
         return refusal(error.status_code, code, message, "the addresses are listed at /api/v1/docs", error.headers)
     code = "too_large" if error.status_code == 413 else HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
@@ -94,5 +98,5 @@ def own_up(request: Request, error: Exception) -> Response:
 
 __all__ = [
     "Conflict", "NotAllowed", "NotSignedIn", "QuotaExceeded", "TooLarge", "TooManyAttempts", "add_error_handlers",
-    "own_up", "refusal", "refuse",
+    "http_refusal", "own_up", "refusal", "refuse",
 ]  # fmt: skip

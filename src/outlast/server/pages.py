@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from html import escape
 
 from starlette.requests import Request
@@ -67,7 +68,27 @@ _CHINESE = {
     "name or password is wrong": "用户名或密码错误",
     "too many wrong sign-ins": "登录失败次数过多",
     "this form is too old; send it again": "表单已失效，请重新提交",
+    "an admin can make a new link: outlast user link NAME": "管理员可以生成新的链接：outlast user link NAME",
+    "a password has 8 to 1024 characters": "密码长度应为 8 到 1024 个字符",
+    "choose another one": "请换一个",
+    "'{value}' cannot be the name of a user": "“{value}”不能用作用户名",
+    "up to 64 letters, digits, dots, dashes and underscores; the first and the last a letter or digit": (
+        "最多 64 个字母、数字、点、短横线和下划线，首尾须为字母或数字"
+    ),
+    "try again in {value}": "请在 {value} 后重试",
+    "no such address": "没有这个地址",
+    "the console is starting anew": "控制台正在重新启动",
+    "load the page again in a few seconds": "请几秒后重新加载页面",
+    "Not found": "未找到",
+    "Not possible": "无法完成",
+    "Back to the runs": "返回训练列表",
 }
+#: Sentences with a value in them, as patterns of the value.
+_PATTERNS = [
+    (re.compile(re.escape(english).replace(re.escape("{value}"), "(.+)")), chinese)
+    for english, chinese in _CHINESE.items()
+    if "{value}" in english
+]
 
 
 def wants_chinese(request: Request) -> bool:
@@ -80,7 +101,33 @@ def wants_chinese(request: Request) -> bool:
 
 def say(request: Request, text: str) -> str:
     """`text` in the browser's language, ready for HTML."""
-    return escape(_CHINESE.get(text, text) if wants_chinese(request) else text)
+    return escape(_in_chinese(text) if wants_chinese(request) else text)
+
+
+def _in_chinese(text: str) -> str:
+    for pattern, chinese in _PATTERNS:
+        if found := pattern.fullmatch(text):
+            return chinese.format(value=found[1])
+    return _CHINESE.get(text, text)
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser opens an address that is meant for people; programs get JSON there too."""
+    is_read = request.method in ("GET", "HEAD") and not request.url.path.startswith("/api/")
+    return is_read and "text/html" in request.headers.get("accept", "")
+
+
+def refused_page(request: Request, status: int, message: str, hint: str = "") -> HTMLResponse:
+    """What a browser is shown in place of a page that it cannot have."""
+    title = "Not found" if status == 404 else "Not possible"
+    body = told(request, message, hint) + f'<p><a href="/">{say(request, "Back to the runs")}</a></p>'
+    return page(request, title, body, status=status)
+
+
+def told(request: Request, message: str, hint: str = "") -> str:
+    """What went wrong, and below it what can be done, as HTML."""
+    more = f'<p class="quiet">{say(request, hint)}</p>' if hint else ""
+    return f'<p class="error" role="alert">{say(request, message)}</p>{more}'
 
 
 def page(request: Request, title: str, body: str, *, status: int = 200, wide: bool = False) -> HTMLResponse:

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from outlast.errors import OutlastError
 from outlast.server.auth import COOKIE, address_of, check_csrf, csrf_of, find_actor, is_own_site, set_session
-from outlast.server.pages import page, say
+from outlast.server.pages import page, say, told
 from outlast.server.refusals import NotAllowed, NotSignedIn
 from outlast.server.state import state_of
 
@@ -23,6 +23,7 @@ front_router = APIRouter(include_in_schema=False)
 
 #: Ties a form to the browser that got it: nobody can be signed in to another person's account unawares.
 _FORM_COOKIE = "outlast_form"
+_NEW_LINK = "an admin can make a new link: outlast user link NAME"
 
 
 @front_router.get("/")
@@ -106,8 +107,9 @@ async def _welcome_page(
 ) -> Response:  # fmt: skip
     key = await run_in_threadpool(state_of(request).accounts.keys.find, "link", code)
     if key is None:
-        text = say(request, "this link was used already or has run out")
-        return page(request, "Welcome", f'<p class="error">{text}</p>', status=410)
+        leads_on = f'<p><a href="/sign-in">{say(request, "Sign in")}</a></p>'
+        words = told(request, "this link was used already or has run out", _NEW_LINK)
+        return page(request, "Welcome", words + leads_on, status=410)
     fields = _hidden("code", code)
     if key.user is None:
         fields += f"<p>{say(request, 'It will be an admin.')}</p>" + _field(request, "name", "Name", "username", name)
@@ -121,10 +123,9 @@ async def _welcome_page(
 
 def _form_page(request: Request, title: str, action: str, fields: str, error: OutlastError | None) -> Response:
     tie = request.cookies.get(_FORM_COOKIE) or secrets.token_urlsafe(16)
-    told = ""
-    if error is not None:
-        told = f'<p class="error" role="alert">{say(request, error.message)}. {escape(error.hint)}</p>'
-    body = f'{told}<form method="post" action="{action}">{_hidden("tie", tie)}{fields}{_button(request, title)}</form>'
+    refusal = told(request, error.message, error.hint) if error is not None else ""
+    fields = _hidden("tie", tie) + fields + _button(request, title)
+    body = f'{refusal}<form method="post" action="{action}">{fields}</form>'
     response = page(request, title, body, status=error.http_status if error is not None else 200)
     secure = request.url.scheme == "https"
     response.set_cookie(_FORM_COOKIE, tie, max_age=3600, httponly=True, samesite="strict", secure=secure)

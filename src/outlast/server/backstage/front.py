@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from outlast.errors import PlatformError
 from outlast.server.backstage import frames
 from outlast.server.errors import refuse
+from outlast.server.pages import refused_page, wants_page
 
 #: What tells a browser that the server starts anew, and that it may come back.
 _STARTS_ANEW = 1012
@@ -69,8 +72,14 @@ class _Passage:
         if self._is_socket:
             await self._send({"type": "websocket.close", "code": _STARTS_ANEW})
         elif not self._began:
-            error = PlatformError("the console is starting anew", hint="load the page again in a few seconds")
-            await refuse(error)(self._scope, self._receive, self._send)
+            await self._refusal()(self._scope, self._receive, self._send)
+
+    def _refusal(self) -> Response:
+        error = PlatformError("the console is starting anew", hint="load the page again in a few seconds")
+        request = Request(self._scope)
+        if wants_page(request):
+            return refused_page(request, error.http_status, error.message, error.hint)
+        return refuse(error)
 
 
 def _is_last(message: frames.Message) -> bool:

@@ -28,6 +28,7 @@ from outlast.server.console.pages import PAGES
 from outlast.server.console.shell import refused_page
 from outlast.server.console.theme import STATIC, ConsolePage, head
 from outlast.server.console.words import REQUEST
+from outlast.server.errors import http_refusal
 from outlast.server.pages import ICON
 from outlast.server.refusals import NotSignedIn
 from outlast.server.state import ServerState
@@ -62,6 +63,7 @@ def mount(app: FastAPI, state: ServerState) -> None:
     ui.run_with(
         app, title="Outlast", favicon=ICON, tailwind=False, reconnect_timeout=_AWAY_S, show_welcome_message=False,
     )  # fmt: skip
+    console.add_exception_handler(404, http_refusal)  # in place of NiceGUI's own
     core.sio.eio.cors_allowed_origins = None  # the page's own site only
     kept = Kept(console)
     console.on_startup(kept.warm)
