@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -269,3 +270,10 @@ def test_a_used_key_notes_its_use_at_most_once_a_minute(database):
         keys.find("token", text)
         clock.now += 30
     assert keys.list("token")[0].used_at == 1_000_000.0
+
+
+def test_a_database_without_its_driver_names_the_package_that_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(HomeError) as refused:
+        Database("postgresql+psycopg://outlast@127.0.0.1/outlast")
+    assert "psycopg" in refused.value.message and "outlast[postgres]" in refused.value.hint

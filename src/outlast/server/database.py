@@ -31,7 +31,7 @@ class Database:
             self._engine = sa.create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
         except ModuleNotFoundError as error:
             raise HomeError(
-                f"the database {self.shown} needs the package {error.name}", hint="pip install 'outlast[server]'"
+                f"the database {self.shown} needs the package {error.name}", hint="pip install 'outlast[postgres]'"
             ) from None
         except exc.ArgumentError:
             raise HomeError("the setting database cannot be read as an address", hint="outlast config") from None
