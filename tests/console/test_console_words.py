@@ -2,9 +2,13 @@
 
 import ast
 import importlib
+import math
 import pkgutil
 import string
 from pathlib import Path
+
+import pytest
+from starlette.requests import Request
 
 import outlast.server.console
 from outlast.model.states import EndReason, RunState, StintState
@@ -16,7 +20,9 @@ from outlast.server.console import addresses, zh
 from outlast.server.console.pages import PAGES
 from outlast.server.console.run.page import VIEWS
 from outlast.server.console.shell import NAVIGATION
-from outlast.server.console.words import chinese, say
+from outlast.server.console.words import REQUEST, chinese, say, say_sentence
+from outlast.track.evaluation.curve import Curve, Spot
+from outlast.track.evaluation.signs import find_signs
 
 _FOLDER = Path(outlast.server.console.__file__).parent
 _SPEAKERS = {"say", "frame"}
@@ -81,3 +87,51 @@ def test_a_translation_takes_the_same_values():
 
 def test_outside_of_a_page_english_is_spoken():
     assert say("Stint {number}", number=3) == "Stint 3"
+
+
+@pytest.fixture
+def chinese_reader():
+    before = REQUEST.set(Request({"type": "http", "headers": [(b"accept-language", b"zh-CN")]}))
+    yield
+    REQUEST.reset(before)
+
+
+def _curve(name: str, values: list[float]) -> Curve:
+    return Curve(name, -1, [Spot(value, float(at), at, float(at), 1) for at, value in enumerate(values)])
+
+
+_SHAPES = {
+    "unfinished": [2.0 * 0.9**at for at in range(20)],
+    "plateau": [2.0 * 0.3**at for at in range(40)],
+    "no-gain": [1.0 + 0.01 * (at % 2) for at in range(20)],
+    "explosion": [1.0 / (at + 1) for at in range(10)] + [10.0**at for at in range(1, 12)],
+    "divergence": [2.0 - 0.1 * at for at in range(15)] + [0.6 + 0.05 * at for at in range(15)],
+    "spike": [2.0 * 0.97**at if at != 10 else 30.0 for at in range(30)],
+    "not-finite": [1.0, 0.9, math.nan, 0.8],
+    "noisy": [2.0 - 0.01 * at + 0.5 * (-1) ** at for at in range(40)],
+}
+
+
+@pytest.mark.parametrize("kind", _SHAPES)
+def test_what_curves_show_is_said_in_chinese(chinese_reader, kind):
+    findings = find_signs({"val_loss": _curve("val_loss", _SHAPES[kind])})
+    assert kind in {each.kind for each in findings}
+    for words in (text for each in findings for text in (each.sentence, each.advice)):
+        assert say_sentence(words) != words and "{" not in say_sentence(words)
+
+
+def test_overfitting_is_said_in_chinese(chinese_reader):
+    curves = {"loss": _curve("loss", [2.0 * 0.9**at for at in range(30)]),
+              "val_loss": _curve("val_loss", _SHAPES["divergence"])}  # fmt: skip
+    found = next(each for each in find_signs(curves) if each.kind == "overfitting")
+    assert "过拟合" in say_sentence(found.sentence) and "正则化" in say_sentence(found.advice)
+
+
+def test_how_a_run_goes_is_said_in_chinese_and_what_is_not_known_stays(chinese_reader):
+    assert say_sentence("stint 3 is handing-over") == "第 3 段：交接中"
+    assert say_sentence("stint 3 handed over at 0003-000004") == "第 3 段已在 0003-000004 交接"
+    assert say_sentence("something that nobody knows") == "something that nobody knows"
+
+
+def test_sentences_stay_english_for_english_readers():
+    assert say_sentence("stint 3 is running") == "stint 3 is running"

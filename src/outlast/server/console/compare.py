@@ -11,13 +11,13 @@ from nicegui import ui
 from starlette.requests import Request
 
 from outlast.errors import OutlastError
-from outlast.model.quantities import format_duration
+from outlast.server.console import formats
 from outlast.server.console.access import actor_of
 from outlast.server.console.calls import calls, part
 from outlast.server.console.charts import overlay
 from outlast.server.console.parts import button, choice, go, panel, style_sheet, text, told
 from outlast.server.console.shell import frame, heading, link
-from outlast.server.console.words import say
+from outlast.server.console.words import say, say_sentence
 
 _SMOOTHING = (0.0, 0.6, 0.9, 0.97)
 _AXES = ("", "step", "epoch", "time")
@@ -99,7 +99,9 @@ async def _curves(view: _View, names: Sequence[str]) -> None:
             return
         with ui.element("div").classes("o-charts"):
             for each in figure["panels"]:
-                chart = ui.echart(overlay(each, figure["x_title"], log=view.log), renderer="svg").classes("o-chart")
+                chart = ui.echart(overlay(each, say(figure["x_title"]), log=view.log), renderer="svg").classes(
+                    "o-chart"
+                )
                 chart.props("role=img")._props["aria-label"] = say("Curves of {metric}", metric=each["metric"])
         for note in figure["notes"]:
             text(note, "o-quiet o-small", "p")
@@ -133,8 +135,8 @@ def _table(rows: list[dict[str, Any]]) -> None:
         with ui.element("tbody"):
             _row(say("State"), [say(row["state"]) for row in rows])
             _row(say("Stints"), [str(row["stints"]) for row in rows])
-            _row(say("Time on machines"), [format_duration(row["duration_s"]) for row in rows])
-            _row(say("Useful"), [_percent(row["useful_fraction"]) for row in rows])
+            _row(say("Time on machines"), [formats.duration(row["duration_s"]) for row in rows])
+            _row(say("Useful"), [formats.percent(row["useful_fraction"]) or "–" for row in rows])
             _row(say("Code"), [_code(row) for row in rows])
             _rows(say("Parameters"), rows, "params")
             _rows(say("Conditions"), rows, "conditions")
@@ -150,7 +152,11 @@ def _best(rows: list[dict[str, Any]]) -> None:
             text(name, "", "th").props("scope=row")
             for row in rows:
                 best = row["best"].get(name)
-                at = f" · {say('epoch')} {best['epoch']:g}" if best and best["epoch"] is not None else ""
+                at = (
+                    f" · {formats.how_far(best['epoch'], None, None, None)}"
+                    if best and best["epoch"] is not None
+                    else ""
+                )
                 words = f"{best['value']:.5g}{at}" if best and best["value"] is not None else "–"
                 text(words, "o-best" if name in row["is_best_in"] else "", "td")
 
@@ -160,7 +166,8 @@ def _rows(title: str, rows: list[dict[str, Any]], key: str) -> None:
     if names:
         _section(title, len(rows))
     for name in names:
-        _row(name, [str(row[key].get(name, "–")) for row in rows])
+        shown = formats.condition_name(name) if key == "conditions" else name
+        _row(shown, [str(row[key].get(name, "–")) for row in rows])
 
 
 def _section(title: str, width: int) -> None:
@@ -184,10 +191,6 @@ def _code(row: dict[str, Any]) -> str:
     return ", ".join(row["code_differs"][:5]) + (" …" if len(row["code_differs"]) > 5 else "")
 
 
-def _percent(fraction: float | None) -> str:
-    return "–" if fraction is None else f"{fraction:.0%}"
-
-
 async def _verdicts(rows: list[dict[str, Any]]) -> None:
     """What the standard evaluation says of each run's curves."""
     with panel(say("Evaluation"), say("What the curves say of each training.")):
@@ -199,7 +202,8 @@ async def _verdicts(rows: list[dict[str, Any]]) -> None:
                 text(error.message, "o-quiet", "p")
                 continue
             for finding in told["findings"]:
-                words = f"{finding['sentence']}. {finding['advice']}" if finding["advice"] else finding["sentence"]
-                text(words, "o-note" if finding["weight"] != "note" else "", "p")
+                with ui.element("div").classes("o-note" if finding["weight"] != "note" else ""):
+                    text(say_sentence(finding["sentence"]), "", "p")
+                    text(say_sentence(finding["advice"]), "o-quiet o-small", "p")
             if not told["findings"]:
                 text(say("Nothing is striking."), "o-quiet", "p")

@@ -52,6 +52,12 @@ def quantity(value: float) -> str:
     return f"{value:.1e}" if abs(value) < 1e-3 or abs(value) >= 1e6 else f"{value:.4g}"
 
 
+def condition_name(name: str) -> str:
+    """What a condition of a run is called: `data mnist` is a kind and a name of the user's."""
+    kind, space, own = name.partition(" ")
+    return say(kind) + space + own
+
+
 class Far(NamedTuple):
     """How far a training is: `epoch`, `12 / 40`, and the fraction of the way, None while the end is not known."""
 

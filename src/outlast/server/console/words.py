@@ -10,11 +10,13 @@ import contextvars
 import functools
 import importlib
 import pkgutil
+import re
 
 from nicegui import context
 from starlette.requests import Request
 
 from outlast.server.console import zh
+from outlast.server.console.zh import sentences
 from outlast.server.pages import wants_chinese
 
 LANGUAGES = {"en": "English", "zh": "中文"}
@@ -26,6 +28,16 @@ def say(text: str, **values: object) -> str:
     """`text` in the language of the page that is being built or acted on, its `{names}` filled in."""
     found = chinese().get(text, text) if language() == "zh" else text
     return found.format(**values) if values else found
+
+
+def say_sentence(text: str) -> str:
+    """A sentence that was made elsewhere, values and all, in the language of the page; one that is not known stays."""
+    if language() != "zh":
+        return text
+    for pattern, translated in _sentences():
+        if found := pattern.fullmatch(text):
+            return translated.format(**{name: chinese().get(value, value) for name, value in found.groupdict().items()})
+    return text
 
 
 def language() -> str:
@@ -40,6 +52,19 @@ def current_request() -> Request | None:
         return context.client.request
     except RuntimeError:  # not within a page
         return REQUEST.get()
+
+
+@functools.cache
+def _sentences() -> list[tuple[re.Pattern[str], str]]:
+    """Each known sentence as a pattern, the longest first: the most is said in it."""
+    known = sorted(sentences.TEXTS.items(), key=lambda each: -len(each[0]))
+    return [(re.compile(_pattern_of(english)), text) for english, text in known]
+
+
+def _pattern_of(english: str) -> str:
+    """What finds the values of a sentence's `{names}`."""
+    parts = re.split(r"\{(\w+)\}", english)  # texts and names in turn
+    return "".join(f"(?P<{part}>.+?)" if place % 2 else re.escape(part) for place, part in enumerate(parts))
 
 
 @functools.cache

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from nicegui import ui
 
 from outlast.model.states import RunState
 from outlast.model.view import RunView
+from outlast.server.accounts.people import Role
 from outlast.server.console import formats
 from outlast.server.console.calls import calls, part
 from outlast.server.console.html import Html, joined, tag
 from outlast.server.console.parts import button, confirmed, go
 from outlast.server.console.run.watching import Watched
 from outlast.server.console.shell import link
-from outlast.server.console.words import say
+from outlast.server.console.words import say, say_sentence
 from outlast.track.drawing.telling import telling_metrics
 
 _METRICS = 3
@@ -43,11 +46,17 @@ def _title(view: RunView) -> Html:
 
 
 def _message(view: RunView) -> Html:
-    words = "\n".join(filter(None, (view.message, view.notice)))
+    words = "\n".join(filter(None, (say_sentence(view.message), view.notice)))
     if not words or view.state is RunState.SUCCEEDED:
         return Html()
-    kind = "o-refusal" if view.state is RunState.FAILED else "o-note"
+    kind = "o-refusal" if view.state is RunState.FAILED else "o-note" if _needs_notice(view) else "o-quiet"
     return tag("div", words, class_=f"{kind} o-run-message", role="status")
+
+
+def _needs_notice(view: RunView) -> bool:
+    """Whether more is to say than that the run goes as it should."""
+    is_plain = re.fullmatch(r"starts|resumed|stint \d+ (is [a-z-]+|handed over at \S+)", view.message) is not None
+    return bool(view.notice) or not is_plain
 
 
 def _tiles(view: RunView) -> Html:
@@ -63,12 +72,17 @@ def _tiles(view: RunView) -> Html:
         _tile(say("Stints"), str(view.stints)),
     ]  # fmt: skip
     if view.rate is not None and not view.state.is_final:
-        tiles.append(_tile(say("Speed"), f"{formats.quantity(view.rate)} {say(view.rate_of)}/s"))
+        tiles.append(_tile(say("Speed"), _speed(view.rate, view.rate_of)))
     for name in telling_metrics(view.metrics, _METRICS):
         best = view.best.get(name)
         words = f"{say('best')} {formats.quantity(best)}" if best is not None else ""
         tiles.append(_tile(name, formats.quantity(view.metrics[name]), tag("span", words, class_="o-quiet o-small")))
     return tag("div", *tiles, class_="o-tiles")
+
+
+def _speed(rate: float, rate_of: str) -> str:
+    unit = say("epochs/s") if rate_of == "epochs" else say("steps/s")
+    return f"{formats.quantity(rate)} {unit}"
 
 
 def _tile(name: str, value: str, more: Html = Html()) -> Html:  # noqa: B008 - it cannot be changed
@@ -90,7 +104,8 @@ def _actions(watched: Watched) -> None:
             button(say("Resume"), lambda: _resume(watched), "primary")
     if view.outputs:
         link(f"/api/v1/runs/{view.id}/outputs/archive", say("Download results"), "o-button")
-    link(f"/new?from={view.id}", say("Clone"), "o-button")
+    if watched.actor.role.reaches(Role.MEMBER):
+        link(f"/new?from={view.id}", say("Clone"), "o-button")
     link(f"/compare?runs={view.id}", say("Compare"), "o-button")
     if watched.is_mine and view.state.is_final:
         button(say("Remove"), lambda: _remove(watched), "danger")

@@ -62,6 +62,9 @@ def _machine(view: RunView) -> Html:
             words += f" · {format_size(card['memory_used_bytes'])}"
         name = f"{str(card.get('kind', 'gpu')).upper()} {card.get('index', 0)} {card.get('name', '')}"
         meters.append(_meter(name.strip(), busy, words))
+    if not meters and view.state.is_final:
+        past = tag("a", say("How busy they were"), href=f"/runs/{view.id}/curves")
+        return tag("p", say("The machines are given back."), " ", past, class_="o-quiet")
     if not meters:
         return tag("p", say("Nothing is known of the machine."), class_="o-quiet")
     return tag("div", *meters, class_="o-meters")

@@ -19,6 +19,7 @@ from outlast.operations.packs import differing_files, pack_digests, pack_texts
 from outlast.operations.parameters import reproduce_command, run_conditions
 from outlast.server.accounts.people import Actor
 from outlast.server.console.access import holding
+from outlast.server.console.formats import condition_name
 from outlast.server.console.html import Html, facts, joined, table, tag
 from outlast.server.console.parts import copyable, panel
 from outlast.server.console.run.watching import Watched
@@ -52,7 +53,7 @@ async def setup_view(watched: Watched, request: Request) -> None:
         with panel(say("Parameters")):
             _told(run_parameters(spec))
         with panel(say("Conditions")):
-            _told(run_conditions(spec))
+            _told({condition_name(name): value for name, value in run_conditions(spec).items()})
     with panel(say("Environment")):
         _told(_environment(spec))
         if requirements in code.texts:
@@ -106,7 +107,7 @@ def _code(run_id: str, code: Code, chosen: str) -> None:
 def _ask_other(run_id: str, other: str) -> None:
     with ui.element("form").props("method=get").classes("o-row") as form:
         form._props["action"] = f"/runs/{run_id}/setup"
-        asked = ui.element("input").props("name=with type=search maxlength=100").classes("o-input")
+        asked = ui.element("input").props("name=with type=search maxlength=100 size=32").classes("o-input")
         asked._props["^value"] = other  # as an attribute: what is typed survives updates of the page
         asked._props["aria-label"] = say("Id or name of another run")
         asked._props["placeholder"] = say("Id or name of another run")
