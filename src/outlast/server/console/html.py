@@ -26,17 +26,18 @@ def joined(*children: str) -> Html:
     return Html("".join(each if isinstance(each, Html) else escape(str(each)) for each in children))
 
 
-def table(caption: str, heads: list[str], rows: list[list[str]]) -> Html:
-    """A table; a head that begins with `#` stands above numbers."""
+def table(caption: str, heads: list[str], rows: list[list[str]], *, cards: bool = False) -> Html:
+    """A table; a head that begins with `#` stands above numbers. With `cards` each row is a card on a phone."""
     kinds = ["o-number" if head.startswith("#") else None for head in heads]
-    head = [
-        tag("th", text.removeprefix("#"), scope="col", class_=kind) for text, kind in zip(heads, kinds, strict=True)
-    ]
+    names = [head.removeprefix("#") for head in heads]
+    head = [tag("th", text, scope="col", class_=kind) for text, kind in zip(names, kinds, strict=True)]
     body = [
-        tag("tr", *(tag("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True))) for row in rows
+        tag("tr", *(tag("td", cell, class_=kind, data_label=name or None)
+                    for cell, kind, name in zip(row, kinds, names, strict=True)))
+        for row in rows
     ]  # fmt: skip
     inner = joined(tag("caption", caption, class_="o-hidden"), tag("thead", tag("tr", *head)), tag("tbody", *body))
-    return tag("div", tag("table", inner, class_="o-table"), class_="o-scroll")
+    return tag("div", tag("table", inner, class_="o-table o-cards" if cards else "o-table"), class_="o-scroll")
 
 
 def facts(pairs: list[tuple[str, str]]) -> Html:

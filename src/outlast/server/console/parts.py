@@ -97,18 +97,30 @@ def panel(title: str = "", about: str = "") -> Iterator[ui.element]:
         yield made
 
 
-class Table:
-    """A plain table: its head now, rows as they are added. A column whose name begins with `#` holds numbers."""
+#: What the first letter of a column's name says of its cells.
+_KINDS = {"#": "o-number", "@": "o-nowrap"}
 
-    def __init__(self, columns: Sequence[str], caption: str) -> None:
-        self._numbers = [each.startswith("#") for each in columns]
+
+class Table:
+    """A plain table: its head now, rows as they are added.
+
+    A column whose name begins with `#` holds numbers, one with `@` times, which stay on one line. On a phone each row
+    is a card with the names beside the values, unless `cards` is turned off.
+    """
+
+    def __init__(self, columns: Sequence[str], caption: str, *, cards: bool = True) -> None:
+        self._kinds = [_KINDS.get(each[:1], "") for each in columns]
+        self._names = [each[1:] if each[:1] in _KINDS else each for each in columns]
         self._last = "o-cell" if not columns[-1] else ""
-        with ui.element("div").classes("o-scroll"), ui.element("table").classes("o-table"):
+        with (
+            ui.element("div").classes("o-scroll"),
+            ui.element("table").classes("o-table o-cards" if cards else "o-table"),
+        ):
             text(caption, "o-hidden", "caption")
             with ui.element("thead"), ui.element("tr"):
-                for each, is_number in zip(columns, self._numbers, strict=True):
-                    head = text(each.removeprefix("#"), "o-number" if is_number else "", "th").props("scope=col")
-                    if not each:
+                for name, kind in zip(self._names, self._kinds, strict=True):
+                    head = text(name, kind, "th").props("scope=col")
+                    if not name:
                         head._props["aria-label"] = say("Actions")
             self._body = ui.element("tbody")
 
@@ -116,9 +128,8 @@ class Table:
     def row(self, *cells: str) -> Iterator[None]:
         """Add a row of texts; what is made within the block goes into one more cell."""
         with self._body, ui.element("tr"):
-            for words, is_number in zip(cells, self._numbers, strict=False):
-                text(words, "o-number" if is_number else "", "td")
-            with ui.element("td").classes(self._last):
+            self._cells(cells)
+            with self._filled_cell(len(cells)):
                 yield
 
     @contextlib.contextmanager
@@ -127,15 +138,23 @@ class Table:
         with self._body, ui.element("tr"):
             with ui.element("td"):
                 first()
-            for words, is_number in zip(cells, self._numbers[1:], strict=False):
-                text(words, "o-number" if is_number else "", "td")
-            with ui.element("td").classes(self._last):
+            self._cells(cells, 1)
+            with self._filled_cell(len(cells) + 1):
                 yield
 
     def add(self, *cells: str) -> None:
         with self._body, ui.element("tr"):
-            for words, is_number in zip(cells, self._numbers, strict=True):
-                text(words, "o-number" if is_number else "", "td")
+            self._cells(cells)
+
+    def _cells(self, cells: Sequence[str], at: int = 0) -> None:
+        for words, kind, name in zip(cells, self._kinds[at:], self._names[at:], strict=False):
+            text(words, kind, "td")._props["data-label"] = name
+
+    def _filled_cell(self, at: int) -> ui.element:
+        cell = ui.element("td").classes(self._last)
+        if self._names[at]:
+            cell._props["data-label"] = self._names[at]
+        return cell
 
 
 @contextlib.contextmanager

@@ -127,7 +127,7 @@ def _preview(thing: Thing, seen: dict[str, Any]) -> None:
         text(json.dumps(seen["value"], indent=2, ensure_ascii=False), "", "pre")
     elif seen["kind"] == "table" and seen["rows"]:
         head, *rows = seen["rows"]
-        table = Table([f" {each}" for each in head], thing.name)
+        table = Table([f" {each}" for each in head], thing.name, cards=False)
         for row in rows:
             table.add(*(row + [""] * len(head))[: len(head)])
     elif seen["kind"] == "text":

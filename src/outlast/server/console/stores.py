@@ -104,7 +104,7 @@ class _Folder:
             return
         heads = [say("Name"), "#" + say("Size"), say("Changed"), ""]
         with ui.element("div").classes("o-things"):  # on a phone it shows no times
-            table = Table(heads, say("Files and folders"))
+            table = Table(heads, say("Files and folders"), cards=False)
         for thing in shelf.things:
             size = "" if thing.is_folder else format_size(thing.size_bytes)
             changed = when(thing.modified_s) if thing.modified_s else ""

@@ -115,7 +115,7 @@ def _items(found: Repository, path: str, items: list[dict[str, Any]]) -> None:
     if not items:
         text(say("This folder is empty."), "o-empty", "p")
         return
-    table = Table([say("Name"), "#" + say("Size"), ""], say("Files and folders"))
+    table = Table([say("Name"), "#" + say("Size"), ""], say("Files and folders"), cards=False)
     for each in items[:_MOST_ROWS]:
         is_folder = each["kind"] == "folder"
         size = "" if is_folder or each["size_bytes"] is None else format_size(each["size_bytes"])

@@ -47,7 +47,7 @@ def _checkpoints(view: RunView, chosen: str) -> Html:
              say("Saved"), ""]  # fmt: skip
     more = len(view.checkpoints) - _MOST_ROWS
     older = tag("p", say("{count} older ones not shown", count=more), class_="o-quiet") if more > 0 else Html()
-    return joined(table(say("Checkpoints"), heads, rows), older)
+    return joined(table(say("Checkpoints"), heads, rows, cards=True), older)
 
 
 def _checkpoint_row(view: RunView, each: CheckpointView, chosen: str) -> list[str]:
@@ -59,7 +59,7 @@ def _checkpoint_row(view: RunView, each: CheckpointView, chosen: str) -> list[st
     archive = f"/api/v1/runs/{view.id}/checkpoints/{each.id}/archive"
     download = tag("a", say("Download"), href=archive, aria_label=f"{say('Download')} {each.id}")
     return [
-        joined(name, " ", last),
+        tag("span", name, " ", last),
         str(each.stint),
         far,
         str(each.files),

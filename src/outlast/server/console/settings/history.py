@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
+from typing import Any
 
 from nicegui import ui
 
@@ -19,11 +20,22 @@ async def history_part(actor: Actor) -> None:
     before = ui.context.client.request.query_params.get("before", "")
     found = await calls().get("/audit", before=before or None, limit=_ROWS)
     with panel(say("History"), say("Every change that somebody made here; nothing is ever taken out.")):
-        table = Table([say("When"), say("Who"), say("What was done"), say("To what"), say("Details")], say("History"))
+        heads = ["@" + say("When"), say("Who"), say("What was done"), say("To what"), say("Details")]
+        table = Table(heads, say("History"))
         for entry in found["items"]:
-            detail = json.dumps(entry["detail"], ensure_ascii=False) if entry["detail"] else ""
-            table.add(when(entry["at"]), entry["actor"], entry["action"], entry["target"], detail)
+            table.add(when(entry["at"]), entry["actor"], entry["action"], entry["target"], _details(entry["detail"]))
         if not found["items"]:
             text(say("Nothing here yet."), "o-empty", "p")
         if found["next"] is not None:
             link(f"/settings?show=history&before={int(found['next'])}", say("Older"), "o-button")
+
+
+def _details(detail: Mapping[str, Any]) -> str:
+    """`role admin · groups vision, speech`: names and values as people read them."""
+    return " · ".join(f"{name} {_value(value)}" for name, value in detail.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "–"
+    return "–" if value is None else str(value)

@@ -14,7 +14,7 @@ from outlast.server.console.words import say
 
 _DAY_S = 86400
 #: Days a token lasts; none: until it is ended.
-_LASTS = {30: "30 d", 90: "90 d", 365: "365 d", None: "no end"}
+_LASTS = (30, 90, 365, None)
 
 
 async def tokens_part(actor: Actor) -> None:
@@ -32,7 +32,7 @@ class _Tokens:
             with panel(say("New token"), say("For the command line and for programs: it lets in as you.")):
                 with ui.element("div").classes("o-fields"):
                     self._name = field(say("What it is for"), hint="laptop")
-                    names = {days: say(words) for days, words in _LASTS.items()}
+                    names = {days: say("{count} days", count=days) if days else say("no end") for days in _LASTS}
                     self._lasts = choice(say("It lasts"), names, 90)
                 button(say("Make a token"), self._make, "primary")
                 self._shown = ui.element("div").classes("o-stack")
@@ -58,7 +58,7 @@ class _Tokens:
             if not found:
                 text(say("Nothing here yet."), "o-empty", "p")
                 return
-            columns = [say("What for"), say("Whose"), say("Made"), say("Ends"), say("Last used"), ""]
+            columns = [say("What for"), say("Whose"), "@" + say("Made"), "@" + say("Ends"), "@" + say("Last used"), ""]
             table = Table(columns, say("Tokens"))
             for token in found:
                 times = [when(token[name]) or "–" for name in ("created_at", "expires_at", "used_at")]

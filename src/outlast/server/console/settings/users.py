@@ -56,7 +56,7 @@ class _Users:
             if not found:
                 text(say("Nothing here yet."), "o-empty", "p")
                 return
-            table = Table([say("Name"), say("Groups"), say("Made"), say("State"), ""], say("Users"))
+            table = Table([say("Name"), say("Groups"), "@" + say("Made"), say("State"), ""], say("Users"))
             for user in found:
                 self._row(table, user)
 

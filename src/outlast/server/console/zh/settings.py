@@ -30,6 +30,7 @@ TEXTS: dict[str, str] = {
     "For the command line and for programs: it lets in as you.": "供命令行和程序使用，持有者拥有与你相同的权限。",
     "What it is for": "用途",
     "no end": "长期有效",
+    "{count} days": "{count} 天",
     "Make a token": "生成令牌",
     "Copy it now: it is never shown again.": "请立即复制：之后不会再次显示。",
     "The new token": "新令牌",
