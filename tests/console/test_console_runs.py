@@ -32,6 +32,8 @@ def test_runs_are_found_by_words_conditions_and_states_that_live_in_the_address(
     expect(name.filter(has_text="broken")).to_be_visible()
     expect(page.locator(".o-spark path[d^=M]").first).to_be_attached()
     assert find_barriers(page) == []
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
 
     page.goto(f"{console.url}/?q=broken")
     page.get_by_role("link", name="failed", exact=True).click()
@@ -40,13 +42,14 @@ def test_runs_are_found_by_words_conditions_and_states_that_live_in_the_address(
     page.get_by_label("Search").fill("lr=0.3")
     page.get_by_role("button", name="Search").click()
     page.wait_for_url(re.compile(r"q=lr%3D0\.3.*state=failed"))
-    expect(page.get_by_text("No runs here")).to_be_visible()
+    expect(page.get_by_text("No run fits this search")).to_be_visible()
     page.get_by_role("link", name="Show all").click()
     page.get_by_label("Search").fill("best:val_acc>0.9 rain")
     page.get_by_label("Search").press("Enter")
     expect(name).to_have_text(["trained"])
     page.goto(f"{console.url}/?q=lr>x")
     expect(page.get_by_role("alert")).to_contain_text("not a number")
+    expect(page.get_by_role("link", name="failed", exact=True)).to_be_visible()  # the way to another search stays
 
 
 def test_chosen_runs_are_compared_and_stopped(console, context, page, trained):
@@ -99,7 +102,10 @@ def test_runs_of_other_people_are_not_there(console, context, page, trained):
     console.enter(context, "zoe")
     page.goto(console.url)
     expect(page.get_by_text("No runs here")).to_be_visible()
+    expect(page.get_by_text(f"outlast --server {console.url} run train.py")).to_be_visible()
     context.expected.add(404)
+    assert page.goto(f"{console.url}/settings/nowhere").status == 404
+    expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
     assert page.goto(f"{console.url}/runs/{trained}").status == 404
     expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
 
@@ -107,3 +113,5 @@ def test_runs_of_other_people_are_not_there(console, context, page, trained):
     page.goto(f"{console.url}/runs/{trained}")
     expect(page.get_by_role("heading", level=1)).to_have_text("trained")
     expect(page.get_by_role("button", name="Remove")).to_have_count(0)
+    expect(page.get_by_role("link", name="Clone")).to_have_count(0)
+    expect(page.get_by_role("link", name="New run")).to_have_count(0)

@@ -94,3 +94,10 @@ def test_code_from_a_project_is_named_and_not_uploaded():
     wanted = Wanted(target="train.py", code=Code("", "ann/digits@0123456789", ("train.py",), f"ann/digits@{'01' * 20}"))
     assert wanted.body() == {"target": "train.py", "project": f"ann/digits@{'01' * 20}"}
     assert wanted.command() == "# in a clone of ann/digits at 0101010101\noutlast run train.py"
+
+
+def test_the_command_line_names_the_server_that_it_asks():
+    wanted = Wanted(target="train.py", name="mine")
+    assert (
+        wanted.command("https://lab.example") == "outlast --server https://lab.example run train.py \\\n  --name mine"
+    )

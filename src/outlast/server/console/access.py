@@ -38,6 +38,11 @@ def holding() -> Holding:
     return held
 
 
+def server_option(actor: Actor) -> str:
+    """What stands after `outlast --server` for this visitor; nothing at the server's own terminal."""
+    return "" if actor.via == "local" else str(context.client.request.base_url).rstrip("/")
+
+
 def csrf(request: Request) -> str:
     """What a script of our page sends as `X-CSRF-Token`; empty when nobody signed in with a session."""
     session = request.cookies.get(COOKIE)

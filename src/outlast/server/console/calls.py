@@ -74,7 +74,9 @@ class Calls:
             told: dict[str, Any] = found
             return told
         kind = _REFUSALS.get(answer.status_code, PlatformError if answer.is_server_error else UsageError)
-        raise kind(str(found.get("message", answer.reason_phrase)), hint=str(found.get("hint", "")))
+        hint = str(found.get("hint", ""))
+        # Addresses of the API help programs; who reads a page has its navigation.
+        raise kind(str(found.get("message", answer.reason_phrase)), hint="" if _PREFIX in hint else hint)
 
 
 def calls() -> Calls:

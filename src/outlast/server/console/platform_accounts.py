@@ -78,6 +78,8 @@ class _SignIn:
 
 
 def _asked(each: dict[str, Any]) -> ui.input:
-    question = say(each["question"])
-    label = question if each["required"] else say("{what} (may be left out)", what=question)
-    return field(label, "" if each["secret"] else each["default"], hint=say(each["help"]), password=each["secret"])
+    about = say(each["help"]) if each["help"] else ""
+    if not each["required"] and not each["default"]:
+        about = say("optional: {about}", about=about) if about else say("optional")
+    value = "" if each["secret"] else each["default"]
+    return field(say(each["question"]), value, hint=about, password=each["secret"])

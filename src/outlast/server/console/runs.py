@@ -11,9 +11,9 @@ from starlette.requests import Request
 
 from outlast.errors import OutlastError, UsageError
 from outlast.model.states import RunState
-from outlast.server.accounts.people import Actor
+from outlast.server.accounts.people import Actor, Role
 from outlast.server.console import formats
-from outlast.server.console.access import actor_now, actor_of, holding
+from outlast.server.console.access import actor_now, actor_of, holding, server_option
 from outlast.server.console.calls import calls, part
 from outlast.server.console.parts import confirmed
 from outlast.server.console.runs_filter import ROWS, RunsFilter
@@ -36,30 +36,31 @@ async def runs_page(request: Request) -> None:
     with frame("Runs", "/", actor, heading=False):
         with ui.element("div").classes("o-row o-page-head"):
             heading(say("Runs"), 1, "o-grow")
-            link("/new", say("New run"), "o-button primary")
+            if actor.role.reaches(Role.MEMBER):
+                link("/new", say("New run"), "o-button primary")
         try:
             asked = Asked(actor.sees, wanted.query(), ROWS, wanted.cursor)
             page = await _read(asked)
         except UsageError as error:
             _search_bar(wanted, [])
-            ui.label(f"{error.message}. {error.hint}").classes("o-error").props("role=alert")
+            _state_links(wanted)
+            _refusal(error)
             return
         _search_bar(wanted, _sortable(page["runs"]))
         _state_links(wanted)
-        _LiveTable(actor, asked, page)
+        _LiveTable(actor, asked, page, is_search=bool(wanted.search or wanted.states))
         _turn_pages(wanted, page["next"])
 
 
 class _LiveTable:
     """The table of one reader, brought up to date while it is looked at."""
 
-    def __init__(self, actor: Actor, asked: Asked, page: dict[str, Any]) -> None:
+    def __init__(self, actor: Actor, asked: Asked, page: dict[str, Any], *, is_search: bool) -> None:
         self._actor, self._asked, self._runs = actor, asked, page["runs"]
         self._table = RunsTable(_rows(actor, self._runs), actor).on("stop", self._stop)
         self._empty = ui.element("div").classes("o-empty")
         with self._empty:
-            ui.label(say("No runs here")).classes("o-strong")
-            ui.label(say("Start one here, or with: outlast run train.py")).classes("o-quiet")
+            _say_why_empty(actor, is_search)
         self._show_whether_empty()
         ui.timer(0.05, self._draw, once=True)
         ui.timer(_LOOK_S, self._look)
@@ -138,6 +139,26 @@ async def _read(asked: Asked) -> dict[str, Any]:
     assert data is not None  # only when the server stops
     page: dict[str, Any] = orjson.loads(data)
     return page
+
+
+def _say_why_empty(actor: Actor, is_search: bool) -> None:
+    if is_search:
+        ui.label(say("No run fits this search")).classes("o-strong")
+        ui.label(say("Try other words, or other states.")).classes("o-quiet")
+        return
+    ui.label(say("No runs here")).classes("o-strong")
+    if actor.role.reaches(Role.MEMBER):
+        server = server_option(actor)
+        command = f"outlast --server {server} run train.py" if server else "outlast run train.py"
+        ui.label(say("Start one here, or with: {command}", command=command)).classes("o-quiet")
+    else:
+        ui.label(say("Runs of your groups appear here.")).classes("o-quiet")
+
+
+def _refusal(error: UsageError) -> None:
+    with ui.element("div").props("role=alert"):
+        ui.label(error.message.removeprefix("--where ")).classes("o-error")  # the option is the command line's
+        ui.label(error.hint).classes("o-quiet")
 
 
 def _rows(actor: Actor, views: list[dict[str, Any]]) -> list[dict[str, Any]]:

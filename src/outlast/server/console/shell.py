@@ -10,7 +10,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from starlette.requests import Request
 
 from outlast.errors import NotFoundError, OutlastError
-from outlast.server.accounts.people import Actor
+from outlast.server.accounts.people import Actor, Role
 from outlast.server.console.access import actor_of, csrf
 from outlast.server.console.theme import look_of
 from outlast.server.console.words import LANGUAGES, language, say
@@ -44,9 +44,9 @@ def frame(title_key: str, current: str, actor: Actor, *, heading: bool = True) -
     ui.page_title(f"{title} · Outlast")
     ui.colors(primary="#3355dd", secondary="#5b6472", accent="#3355dd", positive="#1a7f4b", negative="#c62f2f",
               info="#3355dd", warning="#9a6700", dark="#14161a", dark_page="#14161a")  # fmt: skip
-    _link("#content", say("Skip to content"), "o-skip")
-    drawer = _navigation(current)
+    drawer = _navigation(current, actor)
     with ui.header(elevated=False).classes("o-header"):
+        _link("#content", say("Skip to content"), "o-skip")  # here: the header is what the keyboard comes to first
         toggle = ui.button(icon="menu", on_click=drawer.toggle, color=None).props("flat dense round").classes("o-menu")
         toggle.props(f'aria-label="{say("Menu")}"')
         with ui.element("a").props('href="/"').classes("o-brand"):
@@ -99,11 +99,13 @@ def _link(address: str, text: str, classes: str = "") -> TextElement:
     return element
 
 
-def _navigation(current: str) -> ui.left_drawer:
+def _navigation(current: str, actor: Actor) -> ui.left_drawer:
     drawer = ui.left_drawer(value=None, elevated=False, bordered=True).classes("o-drawer")
     drawer.props("width=200 breakpoint=900 show-if-above")
     with drawer, ui.element("nav").props(f'aria-label="{say("Main")}"').classes("o-nav"):
         for text, address, icon in NAVIGATION:
+            if address == "/new" and not actor.role.reaches(Role.MEMBER):
+                continue  # viewers start nothing
             with ui.element("a").classes("o-nav-link") as entry:
                 entry._props["href"] = address
                 if address == current:

@@ -47,9 +47,11 @@ class _Browser:
 
     async def _list(self) -> None:
         if not self._at:
-            for address, _ in await known_places():
-                if not address.endswith("@"):
-                    self._entry("storage", address, address, is_folder=True)
+            places = [address for address, _ in await known_places() if not address.endswith("@")]
+            for address in places:
+                self._entry("storage", address, address, is_folder=True)
+            if not places:
+                text(say("No store is known to this server yet."), "o-quiet", "p")
             return
         shelf = await look(self._at)
         for thing in shelf.things:

@@ -36,13 +36,9 @@ class _Sweep:
 
     async def build(self) -> None:
         found = await self._read()
-        with ui.element("div").classes("o-line"):
-            heading(self._name, 1)
-            ui.space()
-            if self._actor.may_change(found["user"]):
-                button(say("Stop"), self._stop)
-                button(say("Resume"), self._resume)
-                button(say("Remove"), self._remove, "danger")
+        with ui.element("div").classes("o-row o-page-head"):
+            heading(self._name, 1, "o-grow")
+            self._actions = ui.element("div").classes("o-row")
         self._place = ui.element("div").classes("o-stack").props("aria-live=polite")
         self._show(found)
         if not found["over"]:
@@ -58,6 +54,7 @@ class _Sweep:
 
     def _show(self, found: dict[str, Any]) -> None:
         self._shown = found
+        self._offer(found)
         self._place.clear()
         with self._place:
             with ui.element("div").classes("o-row"):
@@ -70,6 +67,18 @@ class _Sweep:
                 text(found["notice"], "o-note", "p")
             self._chart(found)
             self._table(found)
+
+    def _offer(self, found: dict[str, Any]) -> None:
+        """What can be done with it now."""
+        self._actions.clear()
+        if not self._actor.may_change(found["user"]):
+            return
+        with self._actions:
+            if not found["over"]:
+                button(say("Stop"), self._stop, "danger")
+            if {"failed", "stopped"} & found["counts"].keys():
+                button(say("Resume"), self._resume, "primary")
+            button(say("Remove"), self._remove, "danger")
 
     def _chart(self, found: dict[str, Any]) -> None:
         names = [name for name, _ in found["swept"]]

@@ -44,16 +44,16 @@ class Form:
             say("Parameters"), say("Passed to the script as --name=value; the table and the line are the same.")
         ):
             self._params = Pairs(say("Name"), say("Value"), say("Add a parameter"), self._table_changed)
-            self._line = field(say("As one line"), hint="lr=0.1;batch=4")
+            self._line = field(say("As one line"), hint=_like("lr=0.1;batch=4"))
             self._line.on_value_change(self._line_changed)
-            self._text("args", say("Further arguments"), "--epochs 10")
+            self._text("args", say("Further arguments"), _like("--epochs 10"))
         self._time_section()
         self._results_section()
         with panel(say("Machine")), _fields():
             for name, label in (("cpus", say("Processor cores")), ("gpus", "GPU"), ("npus", "NPU")):
                 self._counts[name] = number(label, None, least=1 if name == "cpus" else 0)
             self._counts["nodes"] = number(say("Nodes"), None, least=1)
-            self._text("memory", say("Memory, at most"), "8G")
+            self._text("memory", say("Memory, at most"), _like("8G"))
             names = {value: say(word) if word else say("as usual") for value, word in _NETWORK.items()}
             self._network = choice(say("Network"), names, None)
 
@@ -67,17 +67,17 @@ class Form:
             self._target = choice(
                 say("Boot file"), [], None, with_input=True, new_value_mode="add-unique", clearable=True
             )
-            self._text("requirements", say("Requirements file"), "requirements.txt")
+            self._text("requirements", say("Requirements file"), _like("requirements.txt"))
         if is_admin:
             about = say("Admins may also name a script or folder of the server's machine as boot file.")
             text(about, "o-quiet o-small", "p")
 
     def _time_section(self) -> None:
         with panel(say("Time")), _fields():
-            self._text("limit", say("Limit of each stint"), "1h, 30m")
+            self._text("limit", say("Limit of each stint"), _like("1h", "30m"))
             self._text("stints", say("Stints, at most"), say("default: as many as it takes"))
-            self._text("until", say("Finish when"), "epoch>=100")
-            self._text("grace", say("Time to save at the end"), "10s")
+            self._text("until", say("Finish when"), _like("epoch>=100", "val_acc>0.9"))
+            self._text("grace", say("Time to save at the end"), _like("10s"))
             self._counts["retries"] = number(say("Retries after an error"), None)
 
     def _results_section(self) -> None:
@@ -182,6 +182,11 @@ class Form:
         self._params.fill(wanted.params)
         self._env.fill(wanted.env)
         self._table_changed()
+
+
+def _like(*examples: str) -> str:
+    """A hint that shows how it is written."""
+    return say("like {example}", example=f" {say('or')} ".join(examples))
 
 
 def _fields() -> ui.element:

@@ -12,8 +12,8 @@ from nicegui.events import GenericEventArguments
 from starlette.requests import Request
 
 from outlast.errors import NotFoundError, OutlastError, SpecError
-from outlast.server.accounts.people import Role
-from outlast.server.console.access import actor_now, actor_of, holding, member_now
+from outlast.server.accounts.people import Actor, Role
+from outlast.server.console.access import actor_now, actor_of, holding, member_now, server_option
 from outlast.server.console.calls import calls
 from outlast.server.console.newrun.bringing import code_of_project, code_of_run, job_as_form
 from outlast.server.console.newrun.form import Form
@@ -37,7 +37,7 @@ async def new_run_page(request: Request) -> None:
         if not actor.role.reaches(Role.MEMBER):
             text(say("Viewers cannot start runs; ask an admin for another role."), "o-note", "p")
             return
-        page = _NewRun(is_admin=actor.role is Role.ADMIN)
+        page = _NewRun(actor)
         await page.build()
         if earlier:
             await page.copy(earlier)
@@ -45,8 +45,9 @@ async def new_run_page(request: Request) -> None:
 
 
 class _NewRun:
-    def __init__(self, *, is_admin: bool) -> None:
-        self._is_admin = is_admin
+    def __init__(self, actor: Actor) -> None:
+        self._is_admin = actor.role is Role.ADMIN
+        self._server = server_option(actor)
         self._seen: Wanted | None = None
         self._planned: Wanted | None = None
         self._key = uuid.uuid4().hex
@@ -66,6 +67,7 @@ class _NewRun:
             with ui.element("aside").classes("o-side"), panel(say("Before it starts")):
                 self._about = ui.element("div").classes("o-stack").props("aria-live=polite")
                 self._start = button(say("Start the run"), self._submit, "primary")
+                self._set_good(False)
                 heading(say("The same on the command line"), 3)
                 self._command = ui.element("div")
         ui.timer(_LOOK_S, self._look)
@@ -82,7 +84,7 @@ class _NewRun:
     async def _plan(self, wanted: Wanted) -> None:
         self._command.clear()
         with self._command:
-            copyable(wanted.command(), say("Command line"))
+            copyable(wanted.command(self._server), say("Command line"))
         if wanted.code is None and not wanted.target:
             self._tell(say("Upload the code, then choose the boot file."), "o-quiet")
             return
@@ -159,13 +161,16 @@ class _NewRun:
     async def _ask_earlier(self) -> None:
         actor = await actor_now()
         found = await calls().get("/runs", limit=50)
-        with dialog(say("Copy an earlier run")) as asked, ui.element("div").classes("o-preview o-choices"):
-            for run in found["runs"]:
-                if actor.may_see(run["user"]):
-                    words = f"{run['name']} · {run['id']} · {say(run['state'])}"
-                    button(words, partial(asked.submit, run["id"]), "o-plain")
-            if not found["runs"]:
-                text(say("There are no runs yet."), "o-empty", "p")
+        with dialog(say("Copy an earlier run")) as asked:
+            with ui.element("div").classes("o-preview o-choices"):
+                for run in found["runs"]:
+                    if actor.may_see(run["user"]):
+                        words = f"{run['name']} · {run['id']} · {say(run['state'])}"
+                        button(words, partial(asked.submit, run["id"]), "o-plain")
+                if not found["runs"]:
+                    text(say("There are no runs yet."), "o-empty", "p")
+            with ui.element("div").classes("o-row o-end"):
+                button(say("Cancel"), lambda: asked.submit(None))
         chosen = await answered(asked)
         if isinstance(chosen, str):
             await self.copy(chosen)
@@ -176,7 +181,8 @@ class _NewRun:
             chosen = ui.element("input").props("type=file accept=.json,.jsonc,.yaml,.yml")
             chosen._props["aria-label"] = say("Job file")
             chosen.on("change", asked.submit, js_handler=_READ_FILE)
-            button(say("Cancel"), lambda: asked.submit(None))
+            with ui.element("div").classes("o-row o-end"):
+                button(say("Cancel"), lambda: asked.submit(None))
         event = await answered(asked)
         if isinstance(event, GenericEventArguments):
             await spoken(lambda: self._import_job(str(event.args["name"]), str(event.args["text"])))()

@@ -83,9 +83,10 @@ class Wanted:
             said[each] = getattr(self, each)
         return {name: value for name, value in said.items() if value not in (None, [])}
 
-    def command(self) -> str:
-        """The command line that asks for the same; values that look like secrets stay out of it."""
-        words = ["outlast", "run", shlex.quote(self.target.strip() or ".")]
+    def command(self, server: str = "") -> str:
+        """The command line that asks `server` for the same; values that look like secrets stay out of it."""
+        asked = f"outlast --server {shlex.quote(server)}" if server else "outlast"
+        words = [asked, "run", shlex.quote(self.target.strip() or ".")]
 
         def add(flag: str, value: object) -> None:
             if value not in ("", None):

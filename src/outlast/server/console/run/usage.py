@@ -17,6 +17,10 @@ from outlast.track.drawing.colours import LIGHT
 #: The runner writes once a minute.
 _LOOK_S = 30.0
 _GIB = 1 << 30
+#: Seams between stints; more than so many stand so close that they would hide the curve, and become faint.
+_MANY_SEAMS = 24
+_SEAM = {"color": "#8888", "type": "dashed"}
+_FAINT_SEAM = {"color": "#8882", "type": "solid", "width": 0.5}
 
 
 async def usage_panel(watched: Watched) -> None:
@@ -68,7 +72,7 @@ def options(
 ) -> dict[str, Any]:
     """A chart as ECharts takes it; a thin line marks each new stint."""
     marks = {"symbol": "none", "silent": True, "label": {"show": False}, "data": [{"xAxis": at} for at in seams],
-             "lineStyle": {"color": "#8888", "type": "dashed"}}  # fmt: skip
+             "lineStyle": _FAINT_SEAM if len(seams) > _MANY_SEAMS else _SEAM}  # fmt: skip
     series = [
         {"type": "line", "name": name, "data": points, "showSymbol": len(points) == 1, "connectNulls": False,
          "lineStyle": {"width": 1.6}, **({"markLine": marks} if not at else {})}

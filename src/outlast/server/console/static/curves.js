@@ -3,6 +3,10 @@ import { echarts } from "nicegui-echart";
 
 const MOST_CHARTS = 12;
 const LOOK_MS = 3000;
+// More seams than this stand so close that they would hide the curve: they become faint.
+const MANY_SEAMS = 24;
+const seamStyle = (count, color) => (count > MANY_SEAMS
+  ? { type: "solid", color, opacity: 0.18, width: 0.5 } : { type: "dashed", color, opacity: 0.7, width: 1 });
 
 export default {
   template: `
@@ -173,7 +177,7 @@ export default {
       const found = [{ ...base, name, data: this.smooth ? smoothed(kept, this.smooth) : kept, color: line,
         lineStyle: { width: 1.6, color: line }, z: 3,
         markLine: first ? { symbol: "none", silent: true, label: { show: false }, animation: false,
-          lineStyle: { type: "dashed", color: colour("--o-quiet"), opacity: 0.7, width: 1 }, data: seams.map((x) => ({ xAxis: x })) } : undefined }];
+          lineStyle: seamStyle(seams.length, colour("--o-quiet")), data: seams.map((x) => ({ xAxis: x })) } : undefined }];
       if (this.smooth) found.push({ ...base, data: kept, color: line, lineStyle: { width: 1, color: line, opacity: 0.25 }, silent: true, tooltip: { show: false }, z: 2 });
       if (again.length) found.push({ ...base, name: this.texts.replayed, data: again, color: colour("--o-quiet"),
         lineStyle: { width: 1.2, color: colour("--o-quiet"), opacity: 0.55 }, silent: true, z: 1 });

@@ -27,6 +27,8 @@ TEXTS: dict[str, str] = {
     ),
     "Add a parameter": "添加参数",
     "As one line": "单行形式",
+    "like {example}": "例如 {example}",
+    "or": "或",
     "Further arguments": "其他参数",
     "Time": "时间",
     "Limit of each stint": "每段的时限",

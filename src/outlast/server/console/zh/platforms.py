@@ -53,5 +53,6 @@ TEXTS: dict[str, str] = {
     "what --on calls it; the kind when left out": "--on 使用的名字；不填就用平台类型",
     "Sign in to it": "登录",
     "Signed in as {name}: {words}": "已登录 {name}：{words}",
-    "{what} (may be left out)": "{what}（可不填）",
+    "optional": "可不填",
+    "optional: {about}": "可不填：{about}",
 }

@@ -3,6 +3,7 @@
 TEXTS: dict[str, str] = {
     "Open": "打开",
     "Known places": "可用的存储",
+    "No store is known to this server yet.": "服务器还没有配置任何存储。",
     "No store is known to this server yet. An admin adds one with:": "服务器还没有配置任何存储。管理员可以这样添加：",
     "Place": "位置",
     "Server": "服务地址",
