@@ -1,13 +1,17 @@
 """What the pages are made of, without a browser."""
 
+import asyncio
 import dataclasses
 import math
 import re
+import threading
 
 import pytest
+from console_lab import PATIENCE_S
 from starlette.requests import Request
 
 from outlast.errors import UsageError
+from outlast.server.console.aside import aside
 from outlast.server.console.html import Html, joined, table, tag
 from outlast.server.console.previewing import preview_html
 from outlast.server.console.run.log import find_offsets
@@ -86,3 +90,25 @@ def test_lines_are_found_wherever_segments_are_cut(piece):
     assert find_offsets(_Text(data[:-10], piece), re.compile(b"rror"), last=True) == [4]
     assert find_offsets(text, re.compile("训".encode())) == [data.index("训".encode())]
     assert find_offsets(_Text(b"", piece), re.compile(b"x")) == []
+
+
+def test_what_a_visitor_left_behind_goes_no_further():
+    reading, leave = threading.Event(), threading.Event()
+
+    def read() -> None:
+        reading.set()
+        leave.wait(PATIENCE_S)
+
+    async def visit() -> None:
+        page = asyncio.create_task(aside(read))
+        await asyncio.to_thread(reading.wait, PATIENCE_S)
+        page.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await page
+        leave.set()
+
+    asyncio.run(visit())
+
+
+def test_nothing_is_an_outcome_too():
+    assert asyncio.run(aside(lambda: None)) is None

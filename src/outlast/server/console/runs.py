@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from nicegui import run, ui
+from nicegui import ui
 from nicegui.events import GenericEventArguments
 from starlette.requests import Request
 
@@ -14,6 +14,7 @@ from outlast.model.states import RunState
 from outlast.server.accounts.people import Actor, Role
 from outlast.server.console import formats
 from outlast.server.console.access import actor_now, actor_of, holding, server_option
+from outlast.server.console.aside import aside
 from outlast.server.console.calls import calls, part
 from outlast.server.console.parts import confirmed
 from outlast.server.console.runs_filter import ROWS, RunsFilter
@@ -83,8 +84,7 @@ class _LiveTable:
     async def _draw(self) -> None:
         """Show the curves; each is drawn once for as long as its run does not change."""
         held, views = holding(), list(self._runs)
-        paths = await run.io_bound(lambda: {view["id"]: _SPARKS.of(held, view) for view in views})
-        self._table.show(sparks=paths or {})
+        self._table.show(sparks=await aside(lambda: {view["id"]: _SPARKS.of(held, view) for view in views}))
 
     def _show_whether_empty(self) -> None:
         self._empty.set_visibility(not self._runs)
@@ -135,8 +135,9 @@ async def stop_runs(runs: list[str]) -> None:
 
 async def _read(asked: Asked) -> dict[str, Any]:
     held = holding()
-    data = held.runs.known_page(asked) or await run.io_bound(held.runs.page, asked)
-    assert data is not None  # only when the server stops
+    data = held.runs.known_page(asked)
+    if data is None:
+        data = await aside(lambda: held.runs.page(asked))
     page: dict[str, Any] = orjson.loads(data)
     return page
 

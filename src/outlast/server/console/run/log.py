@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-from nicegui import run, ui
+from nicegui import ui
 from nicegui.events import GenericEventArguments
 from starlette.requests import Request
 
 from outlast.errors import OutlastError
 from outlast.model.view import RunView
 from outlast.server.console.access import actor_now, holding
+from outlast.server.console.aside import aside
 from outlast.server.console.run.watching import Watched
 from outlast.server.console.shell import link, notify_error
 from outlast.server.console.words import say
@@ -34,8 +35,8 @@ async def log_view(watched: Watched, request: Request) -> None:
             address = f"/runs/{watched.view.id}/log" + (f"?stint={number}" if number else "")
             link(address, text, "o-chip")._props["aria-current"] = "true" if number == stint else "false"
     actor, held = watched.actor, holding()
-    written = await run.io_bound(lambda: LogText.read(held.seen(actor, watched.view.id), stint or None))
-    Log(watched, stint, empty=written is None or written.size_bytes == 0)
+    written = await aside(lambda: LogText.read(held.seen(actor, watched.view.id), stint or None))
+    Log(watched, stint, empty=written.size_bytes == 0)
 
 
 def _offered(last: int, current: int) -> list[int]:
@@ -83,13 +84,12 @@ class Log(ui.element, component="../static/log.js"):
     async def _offsets(self, pattern: re.Pattern[bytes], *, last: bool = False) -> list[int]:
         try:
             actor, held = await actor_now(), holding()
-            found = await run.io_bound(
+            return await aside(
                 lambda: find_offsets(LogText.read(held.seen(actor, self._run), self._stint or None), pattern, last=last)
             )
         except OutlastError as error:
             notify_error(error)
             return []
-        return found or []
 
 
 def find_offsets(text: LogText, pattern: re.Pattern[bytes], *, last: bool = False) -> list[int]:

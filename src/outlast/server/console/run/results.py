@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from nicegui import run, ui
+from nicegui import ui
 from starlette.requests import Request
 
 from outlast.inside import layout
@@ -16,6 +16,7 @@ from outlast.operations.faults import spoken
 from outlast.server.accounts.people import Actor
 from outlast.server.console import formats
 from outlast.server.console.access import holding
+from outlast.server.console.aside import aside
 from outlast.server.console.calls import calls, part
 from outlast.server.console.html import Html, facts, joined, table, tag
 from outlast.server.console.hub.publishing import publish_button
@@ -71,7 +72,8 @@ def _checkpoint_row(view: RunView, each: CheckpointView, chosen: str) -> list[st
 
 async def _one_checkpoint(watched: Watched, found: CheckpointView) -> None:
     body = await calls().get(f"/runs/{part(watched.view.id)}/checkpoints/{found.id}")
-    missing = await run.io_bound(_missing, holding(), watched.actor, watched.view.id, body["files"])
+    held = holding()
+    missing = await aside(lambda: _missing(held, watched.actor, watched.view.id, body["files"]))
     with panel(say("Checkpoint {id}", id=found.id)):
         state = say("{count} files are missing", count=len(missing)) if missing else say("all files are in the store")
         told = [(name, formats.quantity(value)) for name, value in sorted(found.metrics.items())]
@@ -129,9 +131,10 @@ async def outputs_view(watched: Watched, request: Request) -> None:
     watched.show(lambda view: listed.set_content(_outputs(view, chosen)))
     file = (watched.view.outputs or {}).get(chosen)
     if file is not None:
-        head = await run.io_bound(_head, holding(), watched.actor, watched.view.id, file)
+        held = holding()
+        head = await aside(lambda: _head(held, watched.actor, watched.view.id, file))
         with panel(chosen):
-            show_preview(preview(chosen, head or b"", int(file["size"])), chosen)
+            show_preview(preview(chosen, head, int(file["size"])), chosen)
 
 
 def _outputs(view: RunView, chosen: str) -> Html:

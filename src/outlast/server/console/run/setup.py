@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from nicegui import run, ui
+from nicegui import ui
 from starlette.requests import Request
 
 from outlast.errors import OutlastError
@@ -19,6 +19,7 @@ from outlast.operations.packs import differing_files, pack_digests, pack_texts
 from outlast.operations.parameters import reproduce_command, run_conditions
 from outlast.server.accounts.people import Actor
 from outlast.server.console.access import holding
+from outlast.server.console.aside import aside
 from outlast.server.console.formats import condition_name
 from outlast.server.console.html import Html, facts, joined, table, tag
 from outlast.server.console.parts import copyable, panel
@@ -47,8 +48,7 @@ async def setup_view(watched: Watched, request: Request) -> None:
     path, other = request.query_params.get("file", ""), request.query_params.get("with", "").strip()
     requirements = str(spec.get("requirements") or "")
     held = holding()
-    code = await run.io_bound(read_code, held, watched.actor, view.id, spec, [path, requirements])
-    assert code is not None
+    code = await aside(lambda: read_code(held, watched.actor, view.id, spec, [path, requirements]))
     with ui.element("div").classes("o-halves"):
         with panel(say("Parameters")):
             _told(run_parameters(spec))
@@ -117,12 +117,11 @@ def _ask_other(run_id: str, other: str) -> None:
 
 async def _differences(held: Holding, watched: Watched, spec: Mapping[str, Any], other: str) -> None:
     try:
-        found = await run.io_bound(compare_setups, held, watched.actor, watched.view.id, spec, other)
+        found = await aside(lambda: compare_setups(held, watched.actor, watched.view.id, spec, other))
     except OutlastError as error:
         ui.label(error.message).classes("o-error").props("role=alert")
         return
-    if found is not None:
-        ui.html(_told_differences(watched.view.name, found), sanitize=False)
+    ui.html(_told_differences(watched.view.name, found), sanitize=False)
 
 
 @dataclass(frozen=True)

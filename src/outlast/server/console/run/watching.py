@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nicegui import run, ui
+from nicegui import ui
 
 from outlast.errors import NotFoundError, OutlastError
 from outlast.model.view import RunView
 from outlast.operations.runs import show_run
 from outlast.server.accounts.people import Actor
 from outlast.server.console.access import actor_now, holding
+from outlast.server.console.aside import aside
 from outlast.server.holding import Holding
 from outlast.server.refusals import NotSignedIn
 
@@ -65,9 +66,7 @@ class Watched:
 async def read_run(actor: Actor, ref: str) -> RunView:
     """A run that `actor` may see, read from its folder just now."""
     held = holding()
-    view = await run.io_bound(_read, held, actor, ref)
-    assert view is not None  # only when the server stops
-    return view
+    return await aside(lambda: _read(held, actor, ref))
 
 
 def _read(held: Holding, actor: Actor, ref: str) -> RunView:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from outlast.hub.repository import Repository
+from outlast.server.console.aside import aside
 from outlast.server.console.parts import confirmed, go
-from outlast.server.console.trainings.desks import address, aside, desk_now
+from outlast.server.console.trainings.desks import address, desk_now
 from outlast.server.console.words import say
 from outlast.server.hub.trainings.progress import Seen
 

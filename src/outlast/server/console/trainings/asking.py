@@ -5,9 +5,10 @@ from __future__ import annotations
 from nicegui import ui
 
 from outlast.hub.repository import Repository
+from outlast.server.console.aside import aside
 from outlast.server.console.parts import button, field, go, panel
 from outlast.server.console.shell import link
-from outlast.server.console.trainings.desks import address, aside, desk_now
+from outlast.server.console.trainings.desks import address, desk_now
 from outlast.server.console.words import say
 from outlast.server.hub.trainings.evaluations import ask
 from outlast.server.hub.trainings.progress import Seen

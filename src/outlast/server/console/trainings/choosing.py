@@ -10,8 +10,9 @@ from nicegui import ui
 from outlast.errors import NotFoundError
 from outlast.hub.bare import Item
 from outlast.hub.repository import Repository
+from outlast.server.console.aside import aside
 from outlast.server.console.parts import answered, button, dialog, text
-from outlast.server.console.trainings.desks import aside, desk_now
+from outlast.server.console.trainings.desks import desk_now
 from outlast.server.console.words import say
 from outlast.server.hub.trainings.desk import Desk
 

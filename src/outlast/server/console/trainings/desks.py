@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeVar
 
 from nicegui import app as console
-from nicegui import run, ui
+from nicegui import ui
 from starlette.datastructures import State
 
 from outlast.hub.repository import Repository
@@ -41,12 +40,6 @@ def desk_of(actor: Actor) -> Desk:
 async def desk_now() -> Desk:
     """The desk of whoever is on this page, looked up again."""
     return desk_of(await actor_now())
-
-
-async def aside(work: Callable[[], T]) -> T:
-    """The outcome of something that reads files, made in a thread."""
-    found = await run.io_bound(work)
-    return found  # type: ignore[return-value] # None only when the server stops
 
 
 def address(project: Repository, *parts: str) -> str:

@@ -11,13 +11,14 @@ from outlast.hub.repository import Repository
 from outlast.server.aim.process import has_aim
 from outlast.server.console import formats
 from outlast.server.console.access import actor_of
+from outlast.server.console.aside import aside
 from outlast.server.console.html import Html, table
 from outlast.server.console.hub.head import repository_frame
 from outlast.server.console.hub.repository import open_repository
 from outlast.server.console.parts import button, copyable, panel, text, told
 from outlast.server.console.shell import link
 from outlast.server.console.trainings.aiming import aim_link
-from outlast.server.console.trainings.desks import address, aside, desk_now, desk_of, head
+from outlast.server.console.trainings.desks import address, desk_now, desk_of, head
 from outlast.server.console.words import say
 from outlast.server.hub.trainings.judging import Part, Report, make_report
 from outlast.server.hub.trainings.links import sealed_path

@@ -10,13 +10,14 @@ from starlette.requests import Request
 
 from outlast.hub.repository import Repository
 from outlast.server.console.access import actor_of
+from outlast.server.console.aside import aside
 from outlast.server.console.hub.head import repository_frame
 from outlast.server.console.hub.repository import open_repository
 from outlast.server.console.newrun.pairs import Pairs
 from outlast.server.console.newrun.wanted import Rows
 from outlast.server.console.parts import button, choice, field, go, panel, text
 from outlast.server.console.trainings.choosing import choose_input, choose_path
-from outlast.server.console.trainings.desks import address, aside, desk_now, desk_of, head
+from outlast.server.console.trainings.desks import address, desk_now, desk_of, head
 from outlast.server.console.words import say
 from outlast.server.hub.trainings.computes import COMPUTES, Compute
 

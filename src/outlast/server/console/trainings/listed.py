@@ -13,12 +13,13 @@ from outlast.errors import OutlastError
 from outlast.hub.repository import Repository
 from outlast.server.console import formats
 from outlast.server.console.access import actor_of
+from outlast.server.console.aside import aside
 from outlast.server.console.hub.head import repository_frame
 from outlast.server.console.hub.repository import open_repository
 from outlast.server.console.parts import Table, button, text
 from outlast.server.console.shell import link
 from outlast.server.console.trainings.acting import again, delete, terminate
-from outlast.server.console.trainings.desks import address, aside, badge, desk_now, desk_of
+from outlast.server.console.trainings.desks import address, badge, desk_now, desk_of
 from outlast.server.console.words import say
 from outlast.server.hub.trainings.book import MOST_RECORDS
 from outlast.server.hub.trainings.progress import Seen

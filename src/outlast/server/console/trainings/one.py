@@ -16,6 +16,7 @@ from outlast.server.accounts.people import Actor
 from outlast.server.aim.process import has_aim
 from outlast.server.console import formats
 from outlast.server.console.access import actor_of
+from outlast.server.console.aside import aside
 from outlast.server.console.html import Html, facts
 from outlast.server.console.hub.head import repository_frame
 from outlast.server.console.hub.publishing import publish_button
@@ -27,7 +28,7 @@ from outlast.server.console.shell import link
 from outlast.server.console.trainings.acting import again, delete, terminate
 from outlast.server.console.trainings.aiming import aim_link
 from outlast.server.console.trainings.asking import evaluation_panel
-from outlast.server.console.trainings.desks import address, aside, badge, desk_now, desk_of, head
+from outlast.server.console.trainings.desks import address, badge, desk_now, desk_of, head
 from outlast.server.console.words import say
 from outlast.server.hub.trainings.links import sealed_path
 from outlast.server.hub.trainings.progress import COMPLETED, Seen
