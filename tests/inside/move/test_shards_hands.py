@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 from bucket_tree import BucketTree
 from filetrees import contents, fill
 
+from hands_seen import watch_hands
 from outlast.inside import beside
 from outlast.inside.errors import Changed, Damaged, NotFound, PlaceError, RequestError
 from outlast.inside.move import packhand, packing, unpackhand, unpacking
@@ -30,16 +30,8 @@ FILES = {f"c{at % 5}/图 {at:03}": b"%d" % at * (at * 3) for at in range(150)} |
 
 @pytest.fixture
 def started(monkeypatch):
-    """The processes that are started; two hands at least on any machine, for a few files."""
-    found = []
-
-    class Spied(subprocess.Popen):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **kwargs)
-            found.append(self)
-
-    monkeypatch.setattr(beside.subprocess, "Popen", Spied)
-    monkeypatch.setattr(beside, "processors", lambda: 3)
+    """The processes that are started, for a few files already."""
+    found = watch_hands(monkeypatch)
     monkeypatch.setattr(packing, "_MUCH", 2)
     monkeypatch.setattr(unpackhand, "_SLICE", 5)
     yield found

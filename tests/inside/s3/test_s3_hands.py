@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import subprocess
-from pathlib import Path
 
 import pytest
 
+from hands_seen import watch_hands
 from outlast.inside import beside
 from outlast.inside.errors import AccessDenied, NotFound
 from outlast.inside.move.base import Job, Moving, Report
@@ -45,18 +44,9 @@ class Notes(Report):
 
 @pytest.fixture
 def started(monkeypatch):
-    """The processes that are started; two hands at least on any machine, for a few dozen files."""
-    found = []
-
-    class Spied(subprocess.Popen):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **kwargs)
-            self.told = Path(f"/proc/{self.pid}/cmdline").read_bytes(), Path(f"/proc/{self.pid}/environ").read_bytes()
-            found.append(self)
-
-    monkeypatch.setattr(beside.subprocess, "Popen", Spied)
+    """The processes that are started, for a few dozen files already."""
+    found = watch_hands(monkeypatch)
     monkeypatch.setattr(hands, "_MANY", 20)
-    monkeypatch.setattr(beside, "processors", lambda: 3)
     yield found
     assert all(process.returncode is not None for process in found)
 
