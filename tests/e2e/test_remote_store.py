@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from lab import RELENTLESS, Lab, kill
+from killing import Pauses, later, train_under_fire
+from lab import RELENTLESS, Lab
 
 from outlast.inside.checkpoints import Checkpoints
 from outlast.inside.stores import open_store
@@ -103,19 +104,6 @@ def test_chained_run_in_a_bucket_ends_like_a_straight_one(bucket_lab, seaweed, s
     assert seaweed.secret.encode() not in (lab.home / "secrets.json").read_bytes()
 
 
-def victims(lab, kind):
-    return {"script": lab.scripts, "runner": lab.runners, "keeper": lab.keepers}[kind]()
-
-
-def go_on(lab, run):
-    """A script that is killed before it saves anything new fails its run, as it should: then a user resumes it."""
-    view = lab.client.runs.get(run)
-    if view.state == "failed":
-        assert "signal 9" in view.message, view.message
-        return lab.client.runs.resume(run).state
-    return view.state
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_kills_at_any_moment_leave_the_weights_of_an_uninterrupted_run(bucket_lab, seaweed, store):
@@ -123,42 +111,20 @@ def test_kills_at_any_moment_leave_the_weights_of_an_uninterrupted_run(bucket_la
     print(f"seed {seed}: play it again with make test SEED={seed}")
     chance = random.Random(f"{seed} remote")
     lab = bucket_lab
-    epochs = 8 * KILLS
-    run = lab.submit(
-        lab.project("counted.py"), "--store", store, "--checkpoint", "ckpt", "--output", "out", "--retries", "100000",
-        "--sandbox", "off", "--", "--epochs", epochs, "--work", WORK,
-    )  # fmt: skip
-    checkpoints = Checkpoints(open_store(store, seaweed.access), run)
-    known = set()
-    killed = {"script": 0, "runner": 0, "keeper": 0}
-    while sum(killed.values()) < KILLS and go_on(lab, run) != "succeeded":
-        kind = chance.choice(["script", "script", "runner", "runner", "keeper"])
-        lab.wake()
-        targets = lab.until(
-            lambda kind=kind: victims(lab, kind) or lab.client.runs.get(run).state.is_final, pause_s=0.1
-        )
-        if targets is True:
-            continue
-        pause_s = chance.choice([0.0, chance.uniform(0, 0.5), chance.uniform(0, 1.5)])
-        lab.until(_later(pause_s), pause_s=0.005)
-        killed[kind] += kill(chance.choice(targets))
-        now = set(checkpoints.ids())
-        assert known <= now, f"checkpoints were lost: {sorted(known - now)}"
-        known = now
-    while go_on(lab, run) != "succeeded":
-        lab.wake()
-        lab.wait(run, 300)
-    print(f"{killed} kills, {lab.client.runs.get(run).stints} stints, {len(known)} checkpoints")
-    assert fetched_weights(lab, run) == straight_weights("counted.py", epochs)
-    assert sum(killed.values()) >= KILLS * 0.8, f"the training ended too early to be interrupted: {killed}"
-    # Whatever was torn on the way stayed invisible: everything that is named is there and whole.
-    restored = checkpoints.restore(checkpoints.line(), str(lab.folder / "again"))
-    assert restored.skipped == []
+    epochs, train = 8 * KILLS, lab.project("counted.py")
 
+    def submit():
+        return lab.submit(
+            train, "--store", store, "--checkpoint", "ckpt", "--output", "out", "--retries", "100000",
+            "--sandbox", "off", "--", "--epochs", epochs, "--work", WORK,
+        )  # fmt: skip
 
-def _later(seconds):
-    end = time.monotonic() + seconds
-    return lambda: time.monotonic() >= end
+    opened = open_store(store, seaweed.access)
+    for run in train_under_fire(lab, submit, opened, KILLS, chance, Pauses(0.5, 1.5)):
+        assert fetched_weights(lab, run) == straight_weights("counted.py", epochs)
+        # Whatever was torn on the way stayed invisible: everything that is named is there and whole.
+        checkpoints = Checkpoints(opened, run)
+        assert checkpoints.restore(checkpoints.line(), str(lab.folder / f"again-{run}")).skipped == []
 
 
 @pytest.mark.timeout(180)
@@ -179,7 +145,7 @@ def test_run_waits_for_a_store_that_is_away_and_says_so(tmp_path, seaweed, store
             # `ps` does not need the store: it shows what the keeper has found out.
             lab.until(lambda: "503" in lab.outlast("ps", "--json").stdout, pause_s=0.2)
             # Longer than the silence after which a stint counts as lost.
-            lab.until(_later(max(0.0, began + 6.0 - time.monotonic())))
+            lab.until(later(max(0.0, began + 6.0 - time.monotonic())))
             proxy.clear()
             view = lab.wait(run)
             assert view.state == "succeeded" and view.stints == 1
