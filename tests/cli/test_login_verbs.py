@@ -72,6 +72,7 @@ def test_wrong_keys_end_with_the_code_for_credentials(outlast, home, seaweed, se
     ("arguments", "words"),
     [
         (["login", "gcs"], "kinds: obs, s3, hdfs"),
+        (["login", "modelart"], "did you mean 'modelarts'?"),
         (["login", "obs"], "--region NAME or --endpoint URL"),
         (["login", "s3", "--endpoint", "http://h"], "--key ID"),
         (["login", "s3", "--endpoint", "http://h", "--key", "k"], "--secret-stdin"),

@@ -75,6 +75,13 @@ def test_mistakes_say_what_is_possible(outlast, arguments, code, words):
     assert given == code and words in err and "eve" not in outlast("user", "--json")[1]
 
 
+def test_who_did_not_say_whose_token_it_is_learns_how(outlast, monkeypatch):
+    monkeypatch.setenv("OUTLAST_USER", "root")
+    outlast("user", "add", "ann", "--role", "admin")
+    code, _, err = outlast("token", "create")
+    assert code == 10 and "no user root" in err and "--user" in err
+
+
 def test_a_token_goes_alone_to_standard_output(outlast):
     outlast("user", "add", "ann", "--role", "admin")
     code, out, err = outlast("token", "create", "--name", "laptop", "--expires", "90d")

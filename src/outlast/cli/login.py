@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -126,8 +127,11 @@ def login(
         from outlast.cli.login_platform import login_platform
         from outlast.operations.signin import platform_kinds
 
-        if kind not in platform_kinds():
-            raise UsageError(f"cannot log in to {kind!r}", hint="kinds: " + ", ".join((*KINDS, *platform_kinds())))
+        kinds = (*KINDS, *platform_kinds())
+        if kind not in kinds:
+            near = difflib.get_close_matches(kind, kinds, n=1)
+            guess = f"; did you mean {near[0]!r}?" if near else ""
+            raise UsageError(f"cannot log in to {kind!r}{guess}", hint="kinds: " + ", ".join(kinds))
         given = {"endpoint": endpoint, "region": region, "key": key, "user": user, "ca_file": ca_file}
         given["insecure"] = "yes" if insecure else ""
         login_platform(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from outlast.cli.command import new_group, open_client, print_json, verb
 from outlast.cli.options import AsJson
-from outlast.errors import UsageError
+from outlast.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from outlast.settings import Settings
@@ -72,7 +73,8 @@ def create(
     settings = open_client().settings
     kind: Literal["access", "token"] = "access" if access_key else "token"
     with open_desk(settings) as desk:
-        owner = desk.accounts.users.get_active(user or settings.user)
+        with _unless_named(user):
+            owner = desk.accounts.users.get_active(user or settings.user)
         shown = _pair_words(settings) if access_key else None
         text, key = desk.accounts.keys.create(kind, owner.id, name=_label(name), lasts_s=_lasts(expires))
         desk.note("token.create", key.id, user=owner.name, name=name)
@@ -84,6 +86,18 @@ def create(
     noun = "access key" if access_key else "token"
     print(f"{noun} {key.id} of {owner.name}{until}; it is not shown again", file=sys.stderr)
     print("\n".join(f"{name}={value}" for name, value in words.items()) if access_key else text)
+
+
+@contextlib.contextmanager
+def _unless_named(user: str | None) -> Iterator[None]:
+    """Whoever did not say whose token it shall be may not know that one has to."""
+    try:
+        yield
+    except NotFoundError as error:
+        if user is not None:
+            raise
+        hint = "say whose token it is with --user; see them with: outlast user list"
+        raise NotFoundError(error.message, hint=hint) from None
 
 
 @verb(
