@@ -45,15 +45,21 @@ def settle(places: SignedOut, look, seconds: float = 1.0):
     return found
 
 
-def test_stint_whose_account_is_gone_goes_on_and_the_next_one_goes_elsewhere(world):
+def signed_out_in_a_stint(world, *platforms):
+    """A run whose stint is at the first of these platforms, and an account there that is gone."""
     world.settings.home.mkdir(parents=True, exist_ok=True)
-    spec = write_run(world.store, world.settings, platforms=("free", "lab"))
+    spec = write_run(world.store, world.settings, platforms=platforms)
     places = SignedOut(world)
     settle(places, lambda: places.platforms["free"].jobs)
     stint = places.platforms["free"].start(world.store)
     stint.beat()
     places.turn()
     places.sign(out=True)
+    return spec, places, stint
+
+
+def test_stint_whose_account_is_gone_goes_on_and_the_next_one_goes_elsewhere(world):
+    spec, places, stint = signed_out_in_a_stint(world, "free", "lab")
     for _ in range(5):
         stint.beat()
         places.turn(10)
@@ -90,14 +96,7 @@ def test_stint_that_was_ordered_but_not_sent_when_its_account_went_is_refused(wo
 
 
 def test_who_signs_in_again_is_used_again(world):
-    world.settings.home.mkdir(parents=True, exist_ok=True)
-    spec = write_run(world.store, world.settings, platforms=("free",))
-    places = SignedOut(world)
-    settle(places, lambda: places.platforms["free"].jobs)
-    stint = places.platforms["free"].start(world.store)
-    stint.beat()
-    places.turn()
-    places.sign(out=True)
+    spec, places, stint = signed_out_in_a_stint(world, "free")
     stint.checkpoint()
     stint.end("hand-over")
     settle(places, lambda: "free cannot be used" in places.view(spec.id)["message"])
