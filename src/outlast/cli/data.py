@@ -60,8 +60,8 @@ def pack(
     shard_size: Annotated[
         str,
         typer.Option("--shard-size", metavar="SIZE", show_default=False,
-                     help="Cut shards at this size (default: 64MB)"),
-    ] = "64MB",
+                     help="Cut all shards at this size (default: 8MB for the first ones, growing to 64MB)"),
+    ] = "",
     profile: Profile = "",
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -70,7 +70,7 @@ def pack(
     from outlast.model.quantities import parse_size
 
     try:
-        shard_bytes = parse_size(shard_size)
+        shard_bytes = parse_size(shard_size) if shard_size else None
     except ValueError as error:
         raise UsageError(f"--shard-size: {error}") from None
     with Watch(quiet or as_json) as watch:

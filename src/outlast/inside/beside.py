@@ -87,10 +87,6 @@ class Work(abc.ABC, Generic[P]):
     """Work in pieces that hands can share."""
 
     @abc.abstractmethod
-    def is_much(self, piece: P) -> bool:
-        """Whether pieces like this one pay for a hand, which takes a tenth of a second to be ready."""
-
-    @abc.abstractmethod
     def to_json(self, piece: P) -> Optional[object]:
         """What a hand is told of a piece; None for one that has to be done in this process."""
 
@@ -105,49 +101,53 @@ class Work(abc.ABC, Generic[P]):
 class Hands:
     """Processes that share one kind of work with this one, while the context lasts.
 
-    `module` is what they run: its `main` calls `serve_hand`. They are told `task` first. None is started before there
-    is more than one piece of much work.
+    `module` is what they run: its `main` calls `serve_hand`. They are told `task` first. Until `begin` there are none:
+    a hand takes a tenth of a second to be ready, so whoever knows how much work there is says whether that pays.
     """
 
     def __init__(self, module: str, task: object) -> None:
         self._module = module
         self._task = task
-        self._hands: Optional[List[_Hand]] = None
+        self._hands: List[_Hand] = []
+        self._threads: List[threading.Thread] = []
+        self._lend_to: Callable[[_Hand], None] = lambda hand: None
 
     def __enter__(self) -> Hands:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for hand in self._hands or ():
+        for hand in self._hands:
             hand.end()
+
+    def begin(self) -> None:
+        """Start them, unless they are there. Also while pieces are shared, by what makes these."""
+        if not self._hands:
+            self._hands = [_Hand(self._module, self._task) for _ in range(hands_at_most())]
+            self._put_to_work()
 
     def share(self, pieces: Iterable[P], work: Work[P]) -> None:
         """Do all pieces. The first error ends it when what is under way has ended; what was done stays done."""
         source = _Pieces(pieces)
-        threads = [
-            threading.Thread(target=hand.take_part, args=(source, work), name="outlast-hand", daemon=True)
-            for hand in self._for(source, work)
-        ]
-        for thread in threads:
-            thread.start()
+        self._lend_to = lambda hand: hand.take_part(source, work)
+        self._put_to_work()
         try:
             _take_part(source, work)
         except BaseException as error:  # noqa: BLE001 - raised below, when the hands have finished what they write
             source.fail(error)
-        for thread in threads:
+        for thread in self._threads:
             thread.join()
+        self._threads, self._lend_to = [], lambda hand: None
         if source.error is None:
             _take_part(source, work)  # what a hand had that died
         if source.error is not None:
             raise source.error
 
-    def _for(self, source: _Pieces[P], work: Work[P]) -> List[_Hand]:
-        if self._hands is None:
-            first = source.look_ahead(2)
-            if len(first) < 2 or not work.is_much(first[0]):
-                return []
-            self._hands = [_Hand(self._module, self._task) for _ in range(hands_at_most())]
-        return [hand for hand in self._hands if hand.is_there]
+    def _put_to_work(self) -> None:
+        for hand in self._hands:
+            if hand.is_there:
+                thread = threading.Thread(target=self._lend_to, args=(hand,), name="outlast-hand", daemon=True)
+                self._threads.append(thread)
+                thread.start()
 
 
 class _Pieces(Generic[P]):
@@ -164,16 +164,6 @@ class _Pieces(Generic[P]):
             if self.error is not None:
                 return None
             return self._waiting.popleft() if self._waiting else next(self._iterator, None)
-
-    def look_ahead(self, count: int) -> List[P]:
-        """The first pieces, which stay to be taken."""
-        with self._lock:
-            while len(self._waiting) < count:
-                piece = next(self._iterator, None)
-                if piece is None:
-                    break
-                self._waiting.append(piece)
-            return list(self._waiting)
 
     def give_back(self, pieces: Iterable[P]) -> None:
         with self._lock:
@@ -202,7 +192,7 @@ class _Hand:
     def __init__(self, module: str, task: object) -> None:
         self._process = start_hand(module)
         self.is_there = self._process is not None
-        self._words = line(task)  # not said yet
+        self._first_words = line(task)  # until they are said
 
     def take_part(self, source: _Pieces[P], work: Work[P]) -> None:
         """Have pieces done until there are none; those that it cannot be lent are done in this thread."""
@@ -241,19 +231,19 @@ class _Hand:
                 work.done(piece, work.do(piece))
             else:
                 lent.append(piece)
-                self._words += line(body)
-        self._say()
+                self._say(line(body))
         return bool(lent)
 
-    def _say(self) -> None:
+    def _say(self, words: bytes) -> None:
         assert self._process is not None
         said = cast("IO[bytes]", self._process.stdin)
         try:
-            said.write(self._words)
+            # At once: making the next piece may take as long as this one.
+            said.write(self._first_words + words)
             said.flush()
         except OSError:
             raise _Died from None
-        self._words = b""
+        self._first_words = b""
 
     def _hear(self) -> Dict[str, Any]:
         assert self._process is not None
@@ -282,6 +272,8 @@ def serve_hand(make: Callable[[Any], Callable[[Any], object]]) -> None:
             answer = {"failed": fault(error)}
         said.write(line(answer))
         said.flush()
+    # Not through the interpreter's end, for which somebody waits: everything is written.
+    os._exit(0)
 
 
 def _listen(heard: IO[bytes], told: queue.Queue[bytes]) -> None:

@@ -16,7 +16,7 @@ from outlast.inside.move.base import FILE, FOLDER, LINK, Report
 from outlast.inside.move.landing import PARTIAL_NAME
 from outlast.inside.move.names import is_below, join
 from outlast.inside.move.packed import INDEX_NAME, SHARD_NAME, Member, Packed
-from outlast.inside.move.packing import SHARD_BYTES, PackedOutcome, send_packed
+from outlast.inside.move.packing import PackedOutcome, send_packed
 from outlast.inside.move.unpacking import fetch_packed
 from outlast.operations.places import Places, place_errors
 from outlast.settings import Settings
@@ -47,12 +47,15 @@ def pack(
     source: str,
     target: str,
     *,
-    shard_bytes: int = SHARD_BYTES,
+    shard_bytes: int | None = None,
     profile: str = "",
     report: Report | None = None,
 ) -> Repacked:
-    """Pack a folder into shards. The target is the folder that holds them, with or without a slash at its end."""
-    if shard_bytes < SMALLEST_SHARD_BYTES:
+    """Pack a folder into shards. The target is the folder that holds them, with or without a slash at its end.
+
+    `shard_bytes`: the size of all shards; None for the usual ones, which grow from 8 to 64 MiB.
+    """
+    if shard_bytes is not None and shard_bytes < SMALLEST_SHARD_BYTES:
         raise UsageError("a shard cannot be smaller than 1 MB", hint="for example: --shard-size 64MB")
     places = Places(settings, profile)
     origin, destination = places.open(source), places.open(target)

@@ -18,6 +18,7 @@ from outlast.inside.move.base import Report
 from outlast.inside.move.local import LocalTree
 from outlast.inside.move.packed import Packed
 from outlast.inside.move.packing import send_packed
+from outlast.inside.move.scanning import Found
 from outlast.inside.move.unpacking import fetch_packed
 
 SHARD_BYTES = 16 << 10
@@ -34,6 +35,7 @@ def started(monkeypatch):
     found = watch_hands(monkeypatch)
     monkeypatch.setattr(packing, "_MUCH", 2)
     monkeypatch.setattr(unpackhand, "_SLICE", 5)
+    monkeypatch.setattr(unpacking, "_MUCH", 5)
     yield found
     assert all(process.returncode is not None for process in found)
 
@@ -84,7 +86,7 @@ def test_what_a_killed_hand_had_is_done_all_the_same(source, tmp_path, started, 
                     kill(process)
             return super().do(piece)
 
-    class DeadlyToo(unpacking.Unpacking):
+    class DeadlyToo(unpacking._Fetcher):
         count = 0
 
         def do(self, piece):
@@ -95,7 +97,7 @@ def test_what_a_killed_hand_had_is_done_all_the_same(source, tmp_path, started, 
             super().do(piece)
 
     monkeypatch.setattr(packing, "_Packer", Deadly)
-    monkeypatch.setattr(unpacking, "Unpacking", DeadlyToo)
+    monkeypatch.setattr(unpacking, "_Fetcher", DeadlyToo)
     bucket = BucketTree()
     assert send_packed(source, bucket, "set", shard_bytes=SHARD_BYTES).complete
     assert fetch_packed(bucket, "set", str(tmp_path / "back")).complete
@@ -174,3 +176,37 @@ def test_tiny_files_do_not_fill_a_shard_without_end(tmp_path, monkeypatch):
     assert send_packed(str(source), bucket, "set").shards == 3
     fetch_packed(bucket, "set", str(tmp_path / "back"))
     assert len(contents(tmp_path / "back")) == 20
+
+
+def test_shards_are_small_at_first_and_grow():
+    found = [Found(f"{at:06}", "", "file", 1 << 20, 0, 0o644) for at in range(4_000)]
+    assert [len(each.members) for each in packhand.cut(iter(found), 64 << 20, packhand.growing(64 << 20))] == [
+        *[7] * 8, *[15] * 8, *[31] * 8, *[63] * 56, 48,
+    ]  # fmt: skip
+    assert [len(each.members) for each in packhand.cut(iter(found), 2048 << 20, lambda number: 2048 << 20)] == [
+        2046, 1954,
+    ]  # fmt: skip
+
+
+def test_a_file_longer_than_the_first_shards_has_one_that_is_built_like_them():
+    found = [Found(f"{at}", "", "file", size << 20, 0, 0o644) for at, size in enumerate([1, 20, 1, 70, 1])]
+    cuts = list(packhand.cut(iter(found), 64 << 20, packhand.growing(64 << 20)))
+    assert [(len(each.members), each.is_large) for each in cuts] == [
+        (1, False), (1, False), (1, False), (1, True), (1, False),
+    ]  # fmt: skip
+
+
+def test_shards_that_were_fetched_go_as_soon_as_they_are_unpacked(source, tmp_path, started, monkeypatch):
+    seen = []
+
+    class Counting(unpacking._Fetcher):
+        def _fetch(self, number, folder):
+            seen.append(len(os.listdir(folder)))
+            return super()._fetch(number, folder)
+
+    monkeypatch.setattr(unpacking, "_Fetcher", Counting)
+    bucket = BucketTree()
+    shards = send_packed(source, bucket, "set", shard_bytes=SHARD_BYTES).shards
+    fetch_packed(bucket, "set", str(tmp_path / "back"))
+    # Under way, being cut into slices, and those that the slices lent to two hands and written here come from.
+    assert shards >= len(seen) > 20 and max(seen) <= 10

@@ -15,6 +15,7 @@ from .tarshard import END, head_bytes, member_head, padding
 MODULE = __name__
 #: At most so many in a shard, however small they are: their names are held in memory, for several shards at once.
 MOST_MEMBERS = 16384
+_FIRST_BYTES, _SAME_SIZE = 8 << 20, 8
 
 
 class Cut(NamedTuple):
@@ -32,14 +33,24 @@ class Built(NamedTuple):
     places: List[Tuple[int, int]]
 
 
-def cut(found: Iterable[Found], shard_bytes: int) -> Iterator[Cut]:
-    """Shards in the order of what is found, cut before the member that would make one too long; at least one."""
-    limit_bytes = shard_bytes - len(END)
+def growing(most_bytes: int) -> Callable[[int], int]:
+    """Sizes of shards by their numbers: small at first, so that all who build or unpack them soon have something to
+    do and end together; of full size later, so that a large set does not become thousands of them."""
+    return lambda number: min(most_bytes, _FIRST_BYTES << number // _SAME_SIZE)
+
+
+def cut(found: Iterable[Found], most_bytes: int, sizes: Callable[[int], int]) -> Iterator[Cut]:
+    """Shards in the order of what is found, cut before the member that would make one too long; at least one.
+
+    A member that fits into `most_bytes` shares its shard with others, or has one as long as itself.
+    """
+    limit_bytes = most_bytes - len(END)
     members: List[Found] = []
     number = size_bytes = 0
     for each in found:
         need_bytes = head_bytes(*_head_words(each)) + each.size_bytes + padding(each.size_bytes)
-        if members and (size_bytes + need_bytes > limit_bytes or len(members) == MOST_MEMBERS):
+        end_bytes = size_bytes + need_bytes + len(END)
+        if members and (end_bytes > sizes(number) or len(members) == MOST_MEMBERS):
             yield Cut(number, members)
             number, members, size_bytes = number + 1, [], 0
         if need_bytes > limit_bytes and each.kind == FILE:

@@ -7,6 +7,7 @@ second try skip the shards that are there already.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import tempfile
@@ -18,13 +19,14 @@ from .aside import PART, make_folders
 from .base import FILE, USUAL, Moving, Report, Tree
 from .landing import Landing, Stopped
 from .packed import Header, Shard, file_line, other_line, shard_name
-from .packhand import MODULE, Built, Cut, build, cut, head_of
+from .packhand import MODULE, Built, Cut, build, cut, growing, head_of
 from .scanning import scan
 from .shardfile import BUFFER_BYTES
 
+#: The usual size of a shard; the first ones are smaller.
 SHARD_BYTES = 64 << 20
-#: Members in a shard that make it worth a process beside this one.
-_MUCH = 1000
+#: Members in the first so many shards that make them worth a process beside this one.
+_MUCH, _FIRST = 2000, 4
 
 
 class PackedOutcome(NamedTuple):
@@ -43,10 +45,11 @@ def send_packed(
     path: str,
     report: Optional[Report] = None,
     how: Moving = USUAL,
-    shard_bytes: int = SHARD_BYTES,
+    shard_bytes: Optional[int] = None,
 ) -> PackedOutcome:
     """Pack a local folder into a folder of a tree; a shard is on its way while the next one is built.
 
+    `shard_bytes`: cut all shards at this size; none for the usual sizes, which begin small and grow.
     The index comes last: until then there is no packed place, and a place that was there before and has to change
     is none any more. Nothing but the shards and the index in that folder is touched.
     """
@@ -77,18 +80,21 @@ class _Packer(Work[Cut]):
         self._shards: List[Shard] = []
         self._files = self._members = self._size_bytes = 0
 
-    def pack(self, source_dir: str, shard_bytes: int) -> None:
+    def pack(self, source_dir: str, shard_bytes: Optional[int]) -> None:
+        most_bytes = shard_bytes or SHARD_BYTES
+        sizes = growing(most_bytes) if shard_bytes is None else lambda number: most_bytes
+        cuts = self._checked(cut(scan(source_dir), most_bytes, sizes))
+        first = list(itertools.islice(cuts, _FIRST))
         with Hands(MODULE, os.path.abspath(self._folder)) as hands:
-            hands.share(self._checked(cut(scan(source_dir), shard_bytes)), self)
+            if len(first) > 1 and sum(len(each.members) for each in first) >= _MUCH:
+                hands.begin()
+            hands.share(itertools.chain(first, cuts), self)
 
     def header(self) -> Header:
         return Header(self._files, self._members, self._size_bytes, tuple(self._shards))
 
     def outcome(self, complete: bool) -> PackedOutcome:
         return PackedOutcome(self._files, self._size_bytes, len(self._shards), self._landing.skipped, complete)
-
-    def is_much(self, piece: Cut) -> bool:
-        return len(piece.members) >= _MUCH
 
     def to_json(self, piece: Cut) -> Optional[object]:
         return None if piece.is_large else [_part_name(piece), piece.members]
