@@ -279,6 +279,22 @@ class Connection:
             self._left = self._left[size:]
             return size
         count = cast(int, (yield from self._when_ready("recv_into", view)))
+        return self._fill(view, count) if self._tls and count else count
+
+    def _fill(self, view: memoryview, count: int) -> int:
+        """Go on with what is there already: TLS hands out one record of 16 KiB at a time, and whatever is done with
+        each of them costs more than the record."""
+        sock = self.sock
+        assert sock is not None
+        size = len(view)
+        try:
+            while count < size:
+                more = sock.recv_into(view[count:])
+                if not more:
+                    break
+                count += more
+        except OSError:
+            pass  # nothing more is ready; what is wrong, if anything, shows when the next is read
         return count
 
     def is_bare(self) -> bool:
