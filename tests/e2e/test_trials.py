@@ -1,5 +1,10 @@
 """Probe and rehearse with real stints: a forecast that can be believed, and a difference that is found."""
 
+import json
+import os
+import signal
+from pathlib import Path
+
 import pytest
 
 
@@ -70,3 +75,50 @@ def test_rehearse_names_what_a_forgetful_script_loses(lab):
     assert "straight" in done.stdout
     assert "interrupted" in done.stdout
     assert "likely cause" in done.stdout
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("verb", ["probe", "rehearse"])
+def test_ctrl_c_again_and_again_still_leaves_nothing_behind(lab, verb):
+    """The script takes its whole grace to end, and the second Ctrl-C comes while that is waited for."""
+    train = lab.project("stubborn.py")
+    trials = lab.folder / "trials"
+    trials.mkdir()
+    process = lab.start(verb, train, TMPDIR=str(trials), OUTLAST_GRACE_S="3s")
+    lab.until(lambda: _beats(trials, "running"))
+    process.send_signal(signal.SIGINT)
+    lab.until(lambda: [wish for wish in _records(trials, "control") if wish["want"] == "stop"])
+    process.send_signal(signal.SIGINT)
+    lab.until(lambda: "still tidying up" in process.output.read_text())
+    process.send_signal(signal.SIGINT)
+    assert process.wait(150) == 130
+    assert "Traceback" not in process.output.read_text()
+    assert list(trials.iterdir()) == []
+    assert _processes_that_mention(trials) == []
+
+
+def _beats(trials, phase):
+    return [beat for beat in _records(trials, "beat") if beat["phase"] == phase]
+
+
+def _records(trials, name):
+    """What lies in the run folders of throw-away homes; they may vanish while they are read."""
+    found = []
+    for path in trials.rglob(f"{name}.json"):
+        try:
+            found.append(json.loads(path.read_text()))
+        except OSError:
+            continue
+    return found
+
+
+def _processes_that_mention(folder):
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            command = (Path("/proc") / name / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in command:
+            found.append(command.replace(b"\0", b" "))
+    return found

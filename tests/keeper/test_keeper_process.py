@@ -251,6 +251,15 @@ def test_run_that_arrives_between_the_last_look_and_the_lock_is_not_missed(tmp_p
     assert platform.submits == {job_name(specs[0].id, 1): 1}
 
 
+def test_keeper_whose_home_is_gone_leaves_although_its_run_is_open(place):
+    place.environ["OUTLAST_KEEPER_IDLE_S"] = "9d"
+    spec = write_run(place.store, place.settings)
+    process = place.start()
+    place.runner(spec, 1)
+    place.home.path.rename(place.home.path.with_name("elsewhere"))
+    assert process.wait(150) == 0
+
+
 def test_testing_the_lock_does_not_turn_a_starting_keeper_away(tmp_path):
     home = Home(tmp_path)
     held = take_lock(home)

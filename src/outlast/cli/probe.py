@@ -43,7 +43,7 @@ def probe(
     as_json: AsJson = False,
 ) -> int:
     time_s = seconds_of("--time", time)
-    with Waiting("measuring one short stint") as waiting:
+    with Waiting("measuring one short stint", each_is_a_line=True) as waiting:
         forecast = open_client().probe(request, time_s=60.0 if time_s is None else time_s, tell=waiting.note)
     if as_json:
         print_json(dataclasses.asdict(forecast))

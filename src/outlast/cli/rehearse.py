@@ -47,7 +47,7 @@ def rehearse(
     ] = None,
     as_json: AsJson = False,
 ) -> int:  # fmt: skip
-    with Waiting("training straight") as waiting:
+    with Waiting("training straight", each_is_a_line=True) as waiting:
         outcome = open_client().rehearse(
             request, count=cuts, seed=seed, tolerance=tolerance, ignore=tuple(ignore or ()), tell=waiting.note
         )

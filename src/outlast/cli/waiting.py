@@ -17,11 +17,13 @@ _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 class Waiting:
     """While open: silent for two seconds, then one line on standard error, animated on a terminal.
 
-    `note` changes the words: pass it where a progress callback is wanted.
+    `note` changes the words: pass it where a progress callback is wanted. Where there are few of them, `each_is_a_line`
+    shows every one also where nothing is animated.
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, each_is_a_line: bool = False) -> None:
         self._what = what
+        self._each_is_a_line = each_is_a_line
         self._ink = Ink(sys.stderr)
         self._animated = sys.stderr.isatty() and self._ink.on
         self._closing = threading.Event()
@@ -45,7 +47,7 @@ class Waiting:
         if self._closing.wait(PATIENCE_S):
             return
         if not self._animated:
-            print(f"{self._what} …", file=sys.stderr, flush=True)
+            self._print_lines()
             return
         frame = 0
         while not self._closing.wait(0.1):
@@ -55,3 +57,12 @@ class Waiting:
             sys.stderr.flush()
         sys.stderr.write("\r\x1b[2K")
         sys.stderr.flush()
+
+    def _print_lines(self) -> None:
+        shown = self._what
+        print(f"{shown} …", file=sys.stderr, flush=True)
+        # Looked at from here and not printed by `note`, which a signal handler may call in the midst of a print.
+        while self._each_is_a_line and not self._closing.wait(0.1):
+            if self._what != shown:
+                shown = self._what
+                print(f"{shown} …", file=sys.stderr, flush=True)

@@ -15,7 +15,7 @@ from types import FrameType
 from outlast.errors import OutlastError
 from outlast.keeper.home import Home
 from outlast.keeper.keeper import Keeper
-from outlast.keeper.wake import sign_lock, take_lock
+from outlast.keeper.wake import sign_lock, still_ours, take_lock
 from outlast.settings import Settings
 
 LOG_BYTES = 1_000_000
@@ -30,6 +30,7 @@ class KeeperProcess:
         self._settings = settings
         self._home = Home(settings.home)
         self._leaving = False
+        self._lock: int | None = None
         # Opened for both directions: with a writer of our own the pipe never reports its end.
         self._fifo = os.open(self._home.fifo, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -39,6 +40,7 @@ class KeeperProcess:
         """Keep until idle or told to leave. Returns 0 at once when another keeper is there."""
         lock = take_lock(self._home, patience_s=0.5)
         while lock is not None:
+            self._lock = lock
             sign_lock(lock)
             keeper = Keeper(self._settings)
             try:
@@ -59,6 +61,11 @@ class KeeperProcess:
         log.info("keeper %d starts for %s", os.getpid(), self._home.path)
         woken = True
         while not self._leaving:
+            if self._lock is not None and not still_ours(self._home, self._lock):
+                # Looking at runs makes folders: a home that was removed would come back half.
+                log.warning("%s is gone, or its lock is; leaving", self._home.path)
+                self._leaving = True
+                return
             delay_s = keeper.turn(woken)
             if keeper.idle_s >= self._settings.keeper_idle_s:
                 log.info("nothing to do for %g s; leaving", self._settings.keeper_idle_s)

@@ -48,16 +48,30 @@ def sign_lock(lock: int) -> None:
     os.pwrite(lock, b"%d\n" % os.getpid(), 0)
 
 
-def end_keeper(home: Home, patience_s: float = 5.0) -> None:
-    """Tell this home's keeper to leave and wait until it has. Runs and their stints go on."""
+def still_ours(home: Home, lock: int) -> bool:
+    """Whether the lock that we hold is still the home's: not when somebody removed the home under us."""
+    try:
+        return os.path.samestat(os.fstat(lock), home.lock.stat())
+    except OSError:
+        return False
+
+
+def end_keeper(home: Home, patience_s: float = 5.0, *, by_force: bool = False) -> None:
+    """Tell this home's keeper to leave and wait until it has. Runs and their stints go on.
+
+    With `by_force` one that has not left after `patience_s` is killed, which costs it nothing but its last words.
+    """
     deadline = time.monotonic() + patience_s
-    while keeper_is_there(home) and time.monotonic() < deadline:
+    while keeper_is_there(home):
+        late = time.monotonic() >= deadline
+        if late and not by_force:
+            return
         # The pid belongs to the holder of the lock, which we have just seen held: no reused pid is hit.
         with open(home.lock) as file:  # noqa: PTH123
             text = file.read().strip()
         if text:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(int(text), signal.SIGTERM)
+                os.kill(int(text), signal.SIGKILL if late else signal.SIGTERM)
         time.sleep(0.02)
 
 

@@ -26,6 +26,7 @@ from outlast.operations.probes import Probes
 from outlast.operations.rehearse import Cut, Rehearsal, rehearse
 from outlast.operations.runs import list_runs, remove_run, show_run, stop_run, wait_run, watch_run
 from outlast.operations.submit import submit_run
+from outlast.operations.tidying import Tidying
 from outlast.platforms.accounts import Accounts
 from outlast.platforms.base import Signals, job_name
 from outlast.settings import Settings, write_setting
@@ -43,7 +44,7 @@ _SAFE_PATIENCE_S = 60.0
 def probe_run(settings: Settings, request: RunRequest, *, time_s: float, tell: Tell) -> Forecast:
     """Measure one stint of `time_s` seconds and forecast the chain that the request asks for."""
     limit_s = None if request.limit is None else parse_duration(request.limit)
-    with _throw_away(settings) as trial:
+    with Tidying(tell) as tidying, _throw_away(settings, tidying) as trial:
         tell(f"measuring for {time_s:g} s")
         asked = dataclasses.replace(_tried(request, trial, settings.home), limit=f"{time_s}s", stints="1")
         spec = submit_run(asked, trial)
@@ -140,10 +141,10 @@ def _records(settings: Settings, view: RunView) -> tuple[End | None, list[Manife
 
 def rehearse_run(settings: Settings, request: RunRequest, *, tell: Tell, **options: Any) -> Rehearsal:
     """Run a training straight and interrupted in throw-away homes, and compare what is left of them."""
-    with contextlib.ExitStack() as stack:
+    with Tidying(tell) as tidying, contextlib.ExitStack() as stack:
 
         def run_once(cuts: Sequence[Cut]) -> Training:
-            trial = stack.enter_context(_throw_away(settings))
+            trial = stack.enter_context(_throw_away(settings, tidying))
             # No limit, no retries: only the cuts interrupt, and an error of the script is the answer.
             asked = dataclasses.replace(_tried(request, trial, settings.home), limit="none", stints="auto", retries=0)
             spec = submit_run(asked, trial)
@@ -225,7 +226,7 @@ def _files_below(folder: Path) -> dict[str, Path]:
 
 
 @contextlib.contextmanager
-def _throw_away(settings: Settings) -> Iterator[Settings]:
+def _throw_away(settings: Settings, tidying: Tidying) -> Iterator[Settings]:
     """Settings for a home that is gone afterwards; environments are built in the real one's cache."""
     from outlast.platforms.local.removal import remove_tree
 
@@ -247,6 +248,7 @@ def _throw_away(settings: Settings) -> Iterator[Settings]:
         try:
             yield trial
         finally:
+            tidying.begin()
             _end_everything(trial, home)
     finally:
         # What ends may still be writing its last words: a plain removal would find the folder not empty.
@@ -286,9 +288,16 @@ def _share_environments(real: Path, trial: Path) -> None:
 
 
 def _end_everything(settings: Settings, home: Home) -> None:
-    for view in list_runs(settings):
-        if not view.state.is_final:
-            stop_run(settings, view.id)
-        remove_run(settings, view.id, force=True)
-    end_keeper(home)
-    Servers(home.path).keep_for(())
+    """End the runs as their owner would; whatever does not follow, or cannot be asked any more, is killed."""
+    from outlast.platforms.local.platform import LocalPlatform
+
+    try:
+        for view in list_runs(settings):
+            if not view.state.is_final:
+                stop_run(settings, view.id)
+            remove_run(settings, view.id, force=True)
+    finally:
+        # The keeper first: it would start the next stint of a run whose job was killed.
+        end_keeper(home, by_force=True)
+        LocalPlatform.from_settings(settings).end_all()
+        Servers(home.path).keep_for(())

@@ -193,6 +193,11 @@ class LocalPlatform(Platform, Signals):
             remove_tree(path)
         remove_tree(self._home / "work" / run)
 
+    def end_all(self) -> None:
+        """End every job of this home, for good: nothing is asked and nothing is saved."""
+        for path in sorted((self._home / "local" / "jobs").glob("*")):
+            self.cancel(path.name)
+
     # ---- the queue
 
     def _dispatch(self) -> _Queue:

@@ -1,0 +1,57 @@
+"""Ctrl-C in the midst of tidying up: it is told, and nothing is left half done."""
+
+import signal
+import threading
+
+import pytest
+
+from outlast.operations.tidying import Tidying
+
+
+def test_only_the_first_ctrl_c_interrupts():
+    told, tidied = [], []
+
+    def tidy():
+        signal.raise_signal(signal.SIGINT)
+        tidied.append(True)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), Tidying(told.append):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            tidy()
+    assert tidied == [True]
+    assert told == ["still tidying up: the trial's processes and its folder go first"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_first_ctrl_c_that_comes_too_late_changes_nothing():
+    told = []
+    with Tidying(told.append) as tidying:
+        tidying.begin()
+        signal.raise_signal(signal.SIGINT)
+    assert told == ["tidying up", "still tidying up: the trial's processes and its folder go first"]
+
+
+def test_a_thread_tidies_up_without_touching_signals():
+    seen = []
+
+    def work():
+        with Tidying(seen.append) as tidying:
+            tidying.begin()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == ["tidying up"]
+
+
+def test_a_program_that_ignores_ctrl_c_goes_on_ignoring_it():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Tidying(lambda words: None):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
