@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Iterable, Iterator, List, Optional
 
 from ..errors import Changed, InsideError
+from ..net.connection import Steps
 from ..net.drive import finish
 from . import wire
 from .client import md5_base64, put_whole
@@ -14,6 +15,8 @@ from .wire import Part
 
 #: Held in memory at once; with the part under way the largest share of a stream's memory.
 _PART_BYTES = 16 << 20
+#: Between two aborts of one upload: a part that is under way takes seconds where the server has much to do.
+_ABORT_PAUSES_S = (0.2, 1.0, 3.0, 5.0)
 
 
 def put_stream(
@@ -49,9 +52,28 @@ def put_stream(
 def abandon(server: Server, key: str, upload: str) -> None:
     """Let go of a multipart upload that will not be completed."""
     try:
-        finish(server.call("DELETE", key, [("uploadId", upload)], ok=(200, 204, 404)))
+        finish(_abandoned(server, key, upload))
     except InsideError:
         pass  # what is left behind is invisible; the first error is the one to tell
+
+
+def _abandoned(server: Server, key: str, upload: str) -> Steps[None]:
+    """Abort until the server has nothing more of it.
+
+    A part whose try was broken off may still be under way and land after the abort, so S3 asks to repeat it until no
+    part is listed. And "no such upload" is only believed the second time: SeaweedFS also says so when it was too busy
+    to look.
+    """
+    query = [("uploadId", upload)]
+    was_unknown = False
+    for pause_s in _ABORT_PAUSES_S:
+        aborted = yield from server.call("DELETE", key, query, ok=(200, 204, 404))
+        listed = yield from server.call("GET", key, [*query, ("max-parts", "1")], ok=(200, 404))
+        is_empty = listed.status == 404 or not wire.parts_of(listed.body)[0]
+        if is_empty and (aborted.status != 404 or was_unknown):
+            return
+        was_unknown = aborted.status == 404
+        yield pause_s
 
 
 def _chained(first: bytes, second: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
