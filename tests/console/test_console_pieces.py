@@ -11,6 +11,7 @@ from console_lab import PATIENCE_S
 from starlette.requests import Request
 
 from outlast.errors import UsageError
+from outlast.server.console import shell
 from outlast.server.console.aside import aside
 from outlast.server.console.html import Html, joined, table, tag
 from outlast.server.console.previewing import preview_html
@@ -32,6 +33,13 @@ def test_an_address_says_which_runs_are_wanted_and_is_made_again_from_that():
     assert _filter(wanted.address(cursor="abc").removeprefix("/?")) == wanted
     assert "cursor" not in wanted.toggled("failed") and "state=running" in wanted.toggled("failed")
     assert RunsFilter().address() == "/" and _filter("q=a*b").query().name == "a*b"
+
+
+def test_what_was_refused_does_not_vanish_by_itself(monkeypatch):
+    said = []
+    monkeypatch.setattr(shell.ui, "notify", lambda words, **options: said.append((words, options["timeout"])))
+    shell.notify_error(UsageError("no such run", hint="see: outlast ps"))
+    assert said == [("no such run. see: outlast ps", 0)]
 
 
 @pytest.mark.parametrize("query", ["state=nonsense", "q=lr%3Eten", "sort=-"])

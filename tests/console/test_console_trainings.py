@@ -103,6 +103,23 @@ def test_a_training_from_the_form_to_a_published_model(console, context, page, p
     expect(page.get_by_text("This project was never trained.")).to_be_visible()
 
 
+def test_a_refusal_stands_beside_the_form_until_the_next_attempt(console, context, page, project):
+    console.enter(context)
+    page.goto(f"{console.url}/hub/{project.path}/trainings/new")
+    start = page.get_by_role("button", name="Start the training")
+    refusal = page.locator("#content").get_by_role("alert")
+    page.get_by_label("Name", exact=True).first.fill("abc")
+    start.click()
+    expect(refusal).to_contain_text("abc")
+    page.get_by_label("Name", exact=True).first.fill("long_enough")
+    expect(refusal).to_contain_text("abc")
+    start.click()
+    expect(refusal).not_to_contain_text("abc")
+    expect(refusal).to_contain_text("boot_file")
+    expect(page.locator(".q-notification")).to_have_count(0)
+    assert find_barriers(page) == []
+
+
 def test_pages_of_a_private_project_do_not_exist_for_others(console, context, page, project):
     console.enter(context, "zoe")
     context.expected.add(404)

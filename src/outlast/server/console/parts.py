@@ -49,19 +49,43 @@ def button(words: str, act: Act, kind: str = "", label: str = "") -> TextElement
     return made.on("click", spoken(act))
 
 
+def send_button(words: str, act: Act) -> TextElement:
+    """A button that sends the form it stands below; a refusal stands beside it until the next attempt."""
+    made = TextElement(tag="button", text=words).classes("o-button primary").props("type=button")
+    refusal = ui.element("div").classes("o-sent")
+
+    async def sent() -> None:
+        refusal.clear()
+        try:
+            await _acted(act)
+        except OutlastError as error:
+            if refusal.is_deleted:  # what was done so far has rebuilt the form
+                notify_error(error)
+                return
+            with refusal:
+                text(str(error), "o-refusal", "p").props("role=alert")
+
+    return made.on("click", sent)
+
+
 def spoken(act: Act) -> Callable[[], Awaitable[None]]:
     """`act`, whose refusals are shown to the visitor. It may rebuild the part of the page that its button stands in."""
 
     async def done() -> None:
-        with ui.context.client.content:
-            try:
-                outcome = act()
-                if asyncio.iscoroutine(outcome):  # a dialog can be awaited too, which would open it again
-                    await outcome
-            except OutlastError as error:
+        try:
+            await _acted(act)
+        except OutlastError as error:
+            with ui.context.client.content:
                 notify_error(error)
 
     return done
+
+
+async def _acted(act: Act) -> None:
+    with ui.context.client.content:
+        outcome = act()
+        if asyncio.iscoroutine(outcome):  # a dialog can be awaited too, which would open it again
+            await outcome
 
 
 def field(label: str, value: str = "", *, hint: str = "", password: bool = False, classes: str = "") -> ui.input:

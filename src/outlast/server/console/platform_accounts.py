@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from outlast.server.console.calls import calls, part
-from outlast.server.console.parts import Table, button, choice, confirmed, field, go, panel, text
+from outlast.server.console.parts import Table, button, choice, confirmed, field, go, panel, send_button, text
 from outlast.server.console.words import say
 
 
@@ -58,7 +58,7 @@ class _SignIn:
             self._name = field(say("Name of the account"), hint=say("what --on calls it; the kind when left out"))
         self._place = ui.element("div").classes("o-fields")
         self._show()
-        button(say("Sign in to it"), self._send, "primary")
+        send_button(say("Sign in to it"), self._send)
         self._said = text("", "o-note", "p")
         self._said.set_visibility(False)
 

@@ -64,8 +64,8 @@ def frame(title_key: str, current: str, actor: Actor, *, heading: bool = True) -
 
 def notify_error(error: OutlastError) -> None:
     """Say what was refused, and what is possible instead."""
-    words = f"{error.message}. {error.hint}" if error.hint else error.message
-    ui.notify(words, type="negative", multi_line=True, close_button=say("Close"), timeout=12_000)
+    # Without a time limit: whoever looked away, or reads slowly, would never learn why nothing happened.
+    ui.notify(str(error), type="negative", multi_line=True, close_button=say("Close"), timeout=0)
 
 
 async def refused_page(request: Request, error: OutlastError) -> None:

@@ -11,7 +11,7 @@ from outlast.hub import names
 from outlast.server.console.access import member_now
 from outlast.server.console.calls import calls
 from outlast.server.console.hub.repository import api_of, page_of
-from outlast.server.console.parts import answered, button, choice, dialog, field, go, text
+from outlast.server.console.parts import answered, button, choice, dialog, field, go, send_button, text
 from outlast.server.console.words import say
 
 _LICENCES = (
@@ -35,7 +35,7 @@ async def ask_repository(kind: str) -> None:
         form = _Form([actor.name, *actor.groups], kind)
         with ui.element("div").classes("o-row o-end"):
             button(say("Cancel"), lambda: asked.submit(None))
-            button(say("Make it"), lambda: _make(form, asked), "primary")
+            send_button(say("Make it"), lambda: _make(form, asked))
     await answered(asked)
 
 

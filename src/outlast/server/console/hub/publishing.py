@@ -8,7 +8,7 @@ from outlast.server.accounts.people import Role
 from outlast.server.console.calls import calls, part
 from outlast.server.console.hub.creating import WordFields
 from outlast.server.console.hub.repository import page_of
-from outlast.server.console.parts import answered, button, dialog, field, go, text
+from outlast.server.console.parts import answered, button, dialog, field, go, send_button, text
 from outlast.server.console.run.watching import Watched
 from outlast.server.console.words import say
 
@@ -31,7 +31,7 @@ async def _ask(watched: Watched) -> None:
         words = WordFields({})
         with ui.element("div").classes("o-row o-end"):
             button(say("Cancel"), lambda: asked.submit(False))
-            button(say("Publish"), lambda: _publish(watched, place.value.strip(), words, asked), "primary")
+            send_button(say("Publish"), lambda: _publish(watched, place.value.strip(), words, asked))
     await answered(asked)
 
 

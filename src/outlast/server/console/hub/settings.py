@@ -13,7 +13,7 @@ from outlast.server.console.hub.creating import WordFields
 from outlast.server.console.hub.head import repository_frame
 from outlast.server.console.hub.moving import rename_panel
 from outlast.server.console.hub.repository import Repository, open_repository
-from outlast.server.console.parts import answered, button, dialog, field, go, panel, text
+from outlast.server.console.parts import answered, button, dialog, field, go, panel, send_button, text
 from outlast.server.console.words import say
 from outlast.server.refusals import NotAllowed
 
@@ -26,7 +26,7 @@ async def repository_settings_page(request: Request, owner: str, name: str) -> N
     with repository_frame(found, "settings"):
         with panel(say("About")):
             words = WordFields(found.about)
-            button(say("Save"), lambda: _save(found, words.body), "primary")
+            send_button(say("Save"), lambda: _save(found, words.body))
         rename_panel(found)
         with panel(say("Stored")):
             text(format_size(found.about["stored_bytes"] or 0), "o-strong")

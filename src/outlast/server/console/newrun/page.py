@@ -19,7 +19,19 @@ from outlast.server.console.newrun.bringing import code_of_project, code_of_run,
 from outlast.server.console.newrun.form import Form
 from outlast.server.console.newrun.plan import forecast_words, plan_facts, show_facts
 from outlast.server.console.newrun.wanted import Wanted, from_spec
-from outlast.server.console.parts import answered, button, copyable, dialog, go, panel, spoken, style_sheet, text, told
+from outlast.server.console.parts import (
+    answered,
+    button,
+    copyable,
+    dialog,
+    go,
+    panel,
+    send_button,
+    spoken,
+    style_sheet,
+    text,
+    told,
+)
 from outlast.server.console.shell import frame, heading
 from outlast.server.console.words import say
 
@@ -66,7 +78,7 @@ class _NewRun:
                 self._form = Form([each["name"] for each in platforms["platforms"]], usable, is_admin=self._is_admin)
             with ui.element("aside").classes("o-side"), panel(say("Before it starts")):
                 self._about = ui.element("div").classes("o-stack").props("aria-live=polite")
-                self._start = button(say("Start the run"), self._submit, "primary")
+                self._start = send_button(say("Start the run"), self._submit)
                 self._set_good(False)
                 heading(say("The same on the command line"), 3)
                 self._command = ui.element("div")

@@ -8,7 +8,18 @@ from nicegui import ui
 
 from outlast.server.accounts.people import Actor
 from outlast.server.console.calls import calls, part
-from outlast.server.console.parts import Table, button, choice, confirmed, copyable, field, panel, text, when
+from outlast.server.console.parts import (
+    Table,
+    button,
+    choice,
+    confirmed,
+    copyable,
+    field,
+    panel,
+    send_button,
+    text,
+    when,
+)
 from outlast.server.console.words import LANGUAGES, language, say
 
 #: What the API calls a kind → what people call it.
@@ -35,7 +46,7 @@ class _Notices:
                 events = {event: say(event) for event in offered["events"]}
                 self._events = choice(say("Tell me of"), events, list(events), multiple=True)
                 self._language = choice(say("Language"), LANGUAGES, language())
-            button(say("Add"), self._add, "primary")
+            send_button(say("Add"), self._add)
             self._told = ui.element("div").classes("o-stack")
         self._list = ui.element("div")
         await self._show()

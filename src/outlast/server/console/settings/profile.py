@@ -9,7 +9,7 @@ from outlast.model.quantities import format_size
 from outlast.server.accounts.people import Actor
 from outlast.server.console.calls import calls
 from outlast.server.console.newrun.plan import show_facts
-from outlast.server.console.parts import Table, button, choice, field, go, panel, text
+from outlast.server.console.parts import Table, choice, field, go, panel, send_button, text
 from outlast.server.console.words import LANGUAGES, language, say
 from outlast.server.pages import LANGUAGE_COOKIE
 
@@ -68,4 +68,4 @@ def _password() -> None:
             await calls().post("/me/password", {"old": old.value or "", "new": new.value or ""})
             go("/sign-in")
 
-        button(say("Change the password"), change, "primary")
+        send_button(say("Change the password"), change)

@@ -9,7 +9,18 @@ from nicegui import ui
 
 from outlast.server.accounts.people import Actor, Role
 from outlast.server.console.calls import calls, part
-from outlast.server.console.parts import Table, button, choice, confirmed, copyable, field, panel, text, when
+from outlast.server.console.parts import (
+    Table,
+    button,
+    choice,
+    confirmed,
+    copyable,
+    field,
+    panel,
+    send_button,
+    text,
+    when,
+)
 from outlast.server.console.words import say
 
 _DAY_S = 86400
@@ -34,7 +45,7 @@ class _Tokens:
                     self._name = field(say("What it is for"), hint="laptop")
                     names = {days: say("{count} days", count=days) if days else say("no end") for days in _LASTS}
                     self._lasts = choice(say("It lasts"), names, 90)
-                button(say("Make a token"), self._make, "primary")
+                send_button(say("Make a token"), self._make)
                 self._shown = ui.element("div").classes("o-stack")
         self._list = ui.element("div")
         await self._show()

@@ -8,7 +8,19 @@ from nicegui import ui
 
 from outlast.server.accounts.people import Actor, Role
 from outlast.server.console.calls import calls, part
-from outlast.server.console.parts import Table, button, choice, confirmed, copyable, field, panel, spoken, text, when
+from outlast.server.console.parts import (
+    Table,
+    button,
+    choice,
+    confirmed,
+    copyable,
+    field,
+    panel,
+    send_button,
+    spoken,
+    text,
+    when,
+)
 from outlast.server.console.words import say
 
 
@@ -29,7 +41,7 @@ class _Users:
                 self._name = field(say("Name"))
                 roles = {role.value: say(role.value) for role in ([Role.ADMIN] if first else Role)}
                 self._role = choice(say("Role"), roles, Role.ADMIN.value if first else Role.MEMBER.value)
-            button(say("Add"), self._add, "primary")
+            send_button(say("Add"), self._add)
             self._link = ui.element("div").classes("o-stack")
         self._list = ui.element("div")
         await self._show()

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from outlast.hub.repository import Repository
 from outlast.server.console.aside import aside
-from outlast.server.console.parts import button, field, go, panel
+from outlast.server.console.parts import button, field, go, panel, send_button
 from outlast.server.console.shell import link
 from outlast.server.console.trainings.desks import address, desk_now
 from outlast.server.console.words import say
@@ -33,10 +33,9 @@ def evaluation_panel(project: Repository, seen: Seen) -> None:
                 "momentum_scope": field(say("Momentums"), ", ".join(known.get("momentum_scope", ()))),
             }
         with ui.element("div").classes("o-row"):
-            button(
+            send_button(
                 say("Evaluate"),
                 lambda: send({"type": "standard", **{name: _listed(each) for name, each in fields.items()}}),
-                "primary",
             )
             if seen.training.body["enable_aim"]:
                 button(say("Evaluate with Aim"), lambda: send({"type": "custom"}))

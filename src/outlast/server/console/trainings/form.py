@@ -15,7 +15,7 @@ from outlast.server.console.hub.head import repository_frame
 from outlast.server.console.hub.repository import open_repository
 from outlast.server.console.newrun.pairs import Pairs
 from outlast.server.console.newrun.wanted import Rows
-from outlast.server.console.parts import button, choice, field, go, panel, text
+from outlast.server.console.parts import button, choice, field, go, panel, send_button, text
 from outlast.server.console.trainings.choosing import choose_input, choose_path
 from outlast.server.console.trainings.desks import address, desk_now, desk_of, head
 from outlast.server.console.words import say
@@ -61,7 +61,7 @@ class _Form:
             self._output = ui.switch(say("The script takes --output_path; its files are kept"), value=True)
             self._aim = ui.switch(say("The script takes --aim_repo, for an evaluation of its own"))
         with ui.element("div").classes("o-row"):
-            button(say("Start the training"), self._start, "primary")
+            send_button(say("Start the training"), self._start)
 
     def _place(self, label: str, hint: str, choose: Any) -> ui.input:
         with ui.element("div").classes("o-line"):
