@@ -251,6 +251,11 @@ def test_run_that_arrives_between_the_last_look_and_the_lock_is_not_missed(tmp_p
     assert platform.submits == {job_name(specs[0].id, 1): 1}
 
 
+def test_keeper_that_starts_too_late_does_not_bring_a_removed_home_back(tmp_path):
+    assert main(["--home", str(tmp_path / "removed")]) == 0
+    assert not (tmp_path / "removed").exists()
+
+
 def test_keeper_whose_home_is_gone_leaves_although_its_run_is_open(place):
     place.environ["OUTLAST_KEEPER_IDLE_S"] = "9d"
     spec = write_run(place.store, place.settings)

@@ -99,12 +99,16 @@ def _start_log(home: Home) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a keeper for one home; 0 when it left by itself or another one is there."""
+    """Run a keeper for one home; 0 when it left by itself, another one is there or the home is gone."""
     parser = argparse.ArgumentParser(prog="python -m outlast.keeper", description="Look after the runs of one home.")
     parser.add_argument("--home", help="the home folder (default: OUTLAST_HOME, or ~/.outlast)")
     home = parser.parse_args(arguments).home
     try:
         settings = Settings.load(os.environ, home=home)
+        if not settings.home.exists():
+            # Whoever starts us has made it: it was removed while we were loaded, and shall not come back.
+            sys.stderr.write(f"keeper: there is no home {settings.home}; leaving\n")
+            return 0
         _start_log(Home(settings.home))
         return KeeperProcess(settings).run()
     except OutlastError as error:
