@@ -260,6 +260,8 @@ def test_dry_run_prints_the_plan_and_starts_nothing(outlast, client, monkeypatch
     ):  # fmt: skip
         assert words in out
     assert "very-private" not in out
+    plan.spec = dataclasses.replace(spec, code=CodePack(sha256="0" * 64, size_bytes=2048, files=1))
+    assert "1 file, 2.0 KB" in outlast("run", "train.py", "--dry-run")[1]
     body = json.loads(outlast("run", "train.py", "--dry-run", "--json")[1])
     assert body["command"][0] == "bwrap" and body["spec"]["name"] == "digits"
 

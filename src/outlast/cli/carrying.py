@@ -12,6 +12,7 @@ import typer
 from outlast.cli import moved
 from outlast.cli.asking import agreed
 from outlast.cli.command import open_client, print_json
+from outlast.cli.words import count
 from outlast.errors import INTERRUPTED_EXIT_CODE, UsageError
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _tell_plan(plan: Plan, way: Way) -> int:
 
 
 def _agreed(plan: Plan, way: Way) -> bool:
-    what = f"remove {moved.count(len(plan.extras), 'file')} that the source does not have"
+    what = f"remove {count(len(plan.extras), 'file')} that the source does not have"
     if not way.as_json:
         for item in plan.extras[: moved.STEPS_SHOWN]:
             print(f"  {plan.destination.show(item.path)}")

@@ -237,7 +237,8 @@ def mini(
 def _tell(done: Repacked, what: str, skipped: str, quiet: bool, as_json: bool) -> int:
     from dataclasses import asdict
 
-    from outlast.cli.moved import count, print_notices
+    from outlast.cli.moved import print_notices
+    from outlast.cli.words import count
     from outlast.model.quantities import format_size
 
     if as_json:

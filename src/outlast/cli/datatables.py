@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from outlast.cli.moved import count
 from outlast.cli.paint import Column, Ink, table
+from outlast.cli.words import count
 from outlast.inside.move.names import shown
 from outlast.model.quantities import format_size
 
@@ -55,8 +55,8 @@ def mini_lines(made: MadeMini) -> list[str]:
         lines.append(f"and {len(mini.shares) - len(shares)} more")
     lines += [f"note: {line}" for line in mini.notes]
     lines.append(f"kept {mini.kept} of {mini.total} samples")
-    before = f"{mini.files_before} files, {format_size(mini.bytes_before)}"
-    after = f"{mini.files_after} files, {format_size(mini.bytes_after)}"
+    before = f"{count(mini.files_before, 'file')}, {format_size(mini.bytes_before)}"
+    after = f"{count(mini.files_after, 'file')}, {format_size(mini.bytes_after)}"
     return [*lines, f"before: {before}; after: {after}: {made.place}"]
 
 

@@ -30,7 +30,8 @@ def du(
     profile: Profile = "",
     as_json: AsJson = False,
 ) -> None:
-    from outlast.cli.moved import count, print_notices
+    from outlast.cli.moved import print_notices
+    from outlast.cli.words import count
     from outlast.inside.move.names import as_text, shown
     from outlast.model.quantities import format_size
 

@@ -128,7 +128,7 @@ class _Printer:
         self._total(found)
 
     def _total(self, found: Migration) -> None:
-        from outlast.cli.moved import count
+        from outlast.cli.words import count
 
         counts, changed = found.counts, len(found.changed)
         verb = "changed" if found.written else "to change"

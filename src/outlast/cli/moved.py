@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlast.cli.paint import Ink
 from outlast.cli.planned import notice_lines
+from outlast.cli.words import count
 from outlast.inside.move.base import FILE, FOLDER
 from outlast.inside.move.names import as_text, shown
 from outlast.inside.move.plan import would_pay
@@ -108,7 +109,3 @@ def print_hint(plan: Plan, sources: Sequence[str], destination: str) -> None:
 def _is_packed(plan: Plan) -> bool:
     names = {posixpath.basename(step.target) for step in plan.steps if step.item.kind == FILE}
     return {"index.jsonl", "shard-000000.tar"} <= names
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("s" if number != 1 else "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlast.cli.paint import Ink, wrap
-from outlast.cli.words import pad
+from outlast.cli.words import count, pad
 from outlast.model.quantities import format_duration, format_size
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _spec_facts(spec: RunSpec) -> dict[str, str]:
 
     facts = {
         "script": shlex.join([spec.script, *arguments]),
-        "code": f"{spec.code.files} files, {format_size(spec.code.size_bytes)} from {spec.code_folder}",
+        "code": f"{count(spec.code.files, 'file')}, {format_size(spec.code.size_bytes)} from {spec.code_folder}",
         "data": ", ".join(f"{each.name}: {each.source}{at(each.path)}" for each in spec.inputs),
         "checkpoint": spec.checkpoint,
         "output": spec.output or "",

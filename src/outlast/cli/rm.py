@@ -78,7 +78,7 @@ def is_place(target: str) -> bool:
 
 
 def _agreed(removals: Sequence[Removal]) -> bool:
-    from outlast.cli.moved import count
+    from outlast.cli.words import count
     from outlast.model.quantities import format_size
 
     for removal in removals:
@@ -97,8 +97,8 @@ def _agreed(removals: Sequence[Removal]) -> bool:
 
 
 def _remove(client: Client, removals: Sequence[Removal]) -> None:
-    from outlast.cli.moved import count
     from outlast.cli.waiting import Waiting
+    from outlast.cli.words import count
 
     for removal in removals:
         with Waiting(f"removing {removal.place.address}"):

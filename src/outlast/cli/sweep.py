@@ -9,6 +9,7 @@ import typer
 
 from outlast.cli.command import EXIT_CODES, new_group, open_client, print_json, verb
 from outlast.cli.options import AsJson, Detach, takes_request
+from outlast.cli.words import count
 from outlast.model.request import RunRequest
 
 _EXITS = {code: EXIT_CODES[code] for code in (0, 2, 10, 12)}
@@ -117,7 +118,7 @@ def start(
     if dry_run:
         print_json(plan.members) if as_json else print("\n".join(members_lines(plan.members)))
         return 0
-    if len(plan.members) > MANY and not yes and not agreed(f"start {len(plan.members)} runs?", verb="sweep"):
+    if len(plan.members) > MANY and not yes and not agreed(f"start {count(len(plan.members), 'run')}?", verb="sweep"):
         print("nothing was started", file=sys.stderr)
         return 2
     with Waiting("packing the code") as waiting:
@@ -129,7 +130,7 @@ def start(
                   file=sys.stderr)  # fmt: skip
         return 0
     stream = sys.stderr if as_json else sys.stdout
-    print(f"sweep {record.name}: {len(record.members)} runs", file=stream, flush=True)
+    print(f"sweep {record.name}: {count(len(record.members), 'run')}", file=stream, flush=True)
     code = watch_sweep(client, record.name, stream)
     if as_json:
         print_json(client.sweeps.get(record.name).to_json())
@@ -185,7 +186,7 @@ def stop(name: Name) -> None:
     if not stopped:
         print(f"every member of {name} is over already")
         return
-    print(f"{len(stopped)} runs will stop after saving; continue later with: outlast sweep resume {name}")
+    print(f"{count(len(stopped), 'run')} will stop after saving; continue later with: outlast sweep resume {name}")
 
 
 @verb(
@@ -214,4 +215,4 @@ def rm(
     force: Annotated[bool, typer.Option("--force", help="Stop what goes on first", show_default=False)] = False,
 ) -> None:
     removed = open_client().sweeps.remove(name, force=force)
-    print(f"removed sweep {name} and {len(removed)} runs; free their space with: outlast gc")
+    print(f"removed sweep {name} and {count(len(removed), 'run')}; free their space with: outlast gc")

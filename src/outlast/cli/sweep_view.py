@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from outlast.cli.interrupt import Interrupts
 from outlast.cli.live import SECOND_CHANCE_S
 from outlast.cli.paint import Column, Ink, clip, number, table, terminal_width, wrap
+from outlast.cli.words import count
 from outlast.errors import INTERRUPTED_EXIT_CODE
 from outlast.model.quantities import format_duration
 from outlast.model.states import RunState
@@ -32,7 +33,7 @@ def table_lines(view: SweepView, ink: Ink) -> list[str]:
     """The sweep as one table, its state above and what to do next below."""
     record = view.record
     counts = ", ".join(f"{count} {state}" for state, count in sorted(view.counts.items()))
-    head = f"{ink('bold', record.name)}: {len(record.members)} runs, {counts}"
+    head = f"{ink('bold', record.name)}: {count(len(record.members), 'run')}, {counts}"
     if record.seed is not None:
         head += f"; chosen from {record.of} with seed {record.seed}"
     lines = [head, *(ink("yellow", line) for line in wrap(view.notice, 0)), ""]

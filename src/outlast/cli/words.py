@@ -150,3 +150,8 @@ def display_width(text: str) -> int:
 def pad(text: str, columns: int) -> str:
     """`text` filled with spaces up to `columns`."""
     return text + " " * max(columns - display_width(text), 0)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `2 files`: a number and its noun as they are said in English."""
+    return f"{number} {noun}" + ("s" if number != 1 else "")

@@ -81,7 +81,8 @@ class Checked:
         """Put the code pack into the store; one that is there already costs a question."""
         from outlast.inside.blobs import Blobs
 
-        _tell(progress, f"sending {self.code.files} files, {format_size(self.code.size_bytes)}")
+        files = "1 file" if self.code.files == 1 else f"{self.code.files} files"
+        _tell(progress, f"sending {files}, {format_size(self.code.size_bytes)}")
         with spoken("sending the code"):
             Blobs(self.reached.store).put_file(str(self.archive))
 
