@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import pytest
 from world_rows import row_of
 
+from outlast.keeper.home import Home
 from outlast.keeper.index import Index, IndexDamaged
+from outlast.keeper.rebuild import rebuild_index
 from outlast.platforms.base import job_name
 from outlast.testing.runs import write_run
 
@@ -90,3 +96,35 @@ def test_run_of_another_home_is_listed_but_left_alone(world, tmp_path):
     index.close()
     assert found is not None and not found.open
     assert f"outlast resume {spec.id}" in found.view["notice"]
+
+
+def test_index_removed_under_somebody_who_has_it_open_names_the_way_back(world):
+    """Within one process SQLite knows better: it takes another one to be surprised."""
+    spec = write_run(world.store, world.settings)
+    home = Home(world.settings.home)
+    code = (
+        "import pathlib, sys; from outlast.keeper.index import Index; index = Index(pathlib.Path(sys.argv[1])); "
+        "print(index.take_lease('a', 'somebody', 9), flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(home.index)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert holder.stdout.readline() == b"True\n"
+        home.index.unlink()
+        with pytest.raises(IndexDamaged, match="removed while a keeper had it open, rebuild it with: outlast reindex"):
+            Index(home.index)
+        assert rebuild_index(home, world.settings).runs == 1
+        assert row_of(world, spec.id).state == "queued"
+    finally:
+        holder.communicate()
+
+
+def test_index_removed_under_a_running_keeper_comes_back_with_its_runs(world):
+    spec = write_run(world.store, world.settings)
+    keeper = world.keeper()
+    world.turn(keeper)
+    Home(world.settings.home).index.unlink()
+    world.platform.start(world.store).beat()
+    world.turn(keeper)
+    assert row_of(world, spec.id).state == "running"

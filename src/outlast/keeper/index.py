@@ -29,6 +29,8 @@ from outlast.settings import without_password
 _VARIABLES = 500
 #: SQLite's words for a file that is no (longer a) database.
 _DAMAGE = ("file is not a database", "malformed", "file is encrypted", "no such table", "no such column")
+#: What SQLite writes before there is any table.
+_FIRST_PAGE_BYTES = 4096
 
 
 class IndexDamaged(HomeError):
@@ -232,7 +234,33 @@ class Index:
         except exc.IntegrityError:
             raise
         except exc.DBAPIError as error:
-            raise _explained(self.address, error, self._is_shared) from None
+            raise self._explained(error) from None
+
+    def _explained(self, error: exc.DBAPIError) -> OutlastError:
+        words = (str(error.orig).splitlines() or [""])[0] if self._is_shared else str(error.orig)
+        if self._is_shared:
+            return PlatformError(f"the index {self.address} cannot be used: {words}", hint="check the setting database")
+        if any(sign in words for sign in _DAMAGE):
+            return IndexDamaged(
+                f"the index {self.address} is damaged ({words})", hint="rebuild it with: outlast reindex"
+            )
+        if "disk I/O error" in words and self._holds_nothing():
+            return IndexDamaged(
+                f"the index {self.address} cannot be used: {words}",
+                hint="if it was removed while a keeper had it open, rebuild it with: outlast reindex; otherwise check "
+                "the disk, or set OUTLAST_HOME to another folder",
+            )
+        return HomeError(
+            f"the index {self.address} cannot be used: {words}",
+            hint="check the disk, or set OUTLAST_HOME to another folder",
+        )
+
+    def _holds_nothing(self) -> bool:
+        """Whether the file is too small for our tables: so is the new one that SQLite makes where one was removed.
+
+        While somebody has the old one open, their log does not fit to the new one: "disk I/O error".
+        """
+        return self._path is not None and (not self._path.exists() or self._path.stat().st_size <= _FIRST_PAGE_BYTES)
 
     def _inode_now(self) -> int:
         if self._path is None:
@@ -272,14 +300,3 @@ def _row(found: sa.Row[Any]) -> RunRow:
     body = found._asdict()
     view = read_view(body.pop("view_json"))
     return RunRow(**body, view=view)
-
-
-def _explained(address: str, error: exc.DBAPIError, is_shared: bool) -> OutlastError:
-    words = (str(error.orig).splitlines() or [""])[0] if is_shared else str(error.orig)
-    if is_shared:
-        return PlatformError(f"the index {address} cannot be used: {words}", hint="check the setting database")
-    if any(sign in words for sign in _DAMAGE):
-        return IndexDamaged(f"the index {address} is damaged ({words})", hint="rebuild it with: outlast reindex")
-    return HomeError(
-        f"the index {address} cannot be used: {words}", hint="check the disk, or set OUTLAST_HOME to another folder"
-    )

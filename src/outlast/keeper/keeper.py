@@ -291,6 +291,9 @@ class Keeper:
 
     def _reopen_index(self) -> None:
         self._index.close()
+        if not self.settings.shares_index and not self.home.index.exists():
+            log.warning("the index %s was removed; rebuilding it", self.home.index)
+            rebuild_index(self.home, self.settings)
         self._index = self._open_index()
         self._renewed.clear()
         self._rows.clear()
