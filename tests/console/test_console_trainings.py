@@ -133,4 +133,4 @@ def test_the_pages_speak_chinese(console, context, page, project):
     page.goto(f"{console.url}/hub/{project.path}/trainings/new")
     expect(page.get_by_role("heading", name="创建训练实例")).to_be_visible()
     page.get_by_role("button", name="开始训练").click()
-    expect(page.get_by_text("name: '' must have 5 to 50 letters")).to_be_visible()
+    expect(page.get_by_role("alert").get_by_text("名称：'' 须为 5 到 50 个字母")).to_be_visible()

@@ -4,6 +4,7 @@ import ast
 import importlib
 import math
 import pkgutil
+import re
 import string
 from pathlib import Path
 
@@ -11,16 +12,20 @@ import pytest
 from starlette.requests import Request
 
 import outlast.server.console
+from outlast import errors
+from outlast.errors import NotFoundError, UsageError
 from outlast.model.states import EndReason, RunState, StintState
 from outlast.model.view import LEDGER_COLUMNS
 from outlast.operations.signin import fields_of, platform_kinds
 from outlast.platforms.questions_zh import CHINESE
 from outlast.server.accounts.people import Role
 from outlast.server.console import addresses, zh
+from outlast.server.console.mounting import _BUG
 from outlast.server.console.pages import PAGES
 from outlast.server.console.run.page import VIEWS
 from outlast.server.console.shell import NAVIGATION
-from outlast.server.console.words import REQUEST, chinese, say, say_sentence
+from outlast.server.console.words import REQUEST, chinese, say, say_refusal, say_sentence
+from outlast.server.console.zh import refusals
 from outlast.track.evaluation.curve import Curve, Spot
 from outlast.track.evaluation.signs import find_signs
 
@@ -94,6 +99,63 @@ def chinese_reader():
     before = REQUEST.set(Request({"type": "http", "headers": [(b"accept-language", b"zh-CN")]}))
     yield
     REQUEST.reset(before)
+
+
+_SOURCE = _FOLDER.parents[1]
+_REFUSING = {name for name, each in vars(errors).items() if isinstance(each, type) and issubclass(each, Exception)}
+_REFUSING |= {"Conflict", "NotAllowed", "NotSignedIn", "QuotaExceeded", "TooLarge", "TooManyAttempts", "Refusal"}
+
+
+def _refusals(*rooms: str) -> dict[str, str]:
+    """Messages and hints of the errors that these parts of the code make, `{}` for each value, and where."""
+    found = {}
+    for room in rooms:
+        for file in sorted((_SOURCE / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") in _REFUSING:
+                    parts = [*node.args, *(each.value for each in node.keywords if each.arg == "hint")]
+                    found |= dict.fromkeys(filter(None, map(_template, parts)), f"{file.name}:{node.lineno}")
+    return found
+
+
+def _template(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def test_what_accounts_pages_and_the_hub_refuse_has_its_chinese(chinese_reader):
+    said = _refusals("server/accounts", "server/console", "server/api", "hub")
+    assert len(said) > 120
+    missing = {
+        text: place
+        for text, place in said.items()
+        # Some are values and little else, and some are for programs, with an address of the API in them.
+        if text.strip("{} ") not in ("", "no", "see")
+        and "GET /" not in text
+        and say_sentence(text.replace("{}", "token")) == text.replace("{}", "token")
+    }
+    assert missing == {}
+
+
+def test_no_refusal_is_translated_that_is_never_said():
+    said = [text for text in _refusals("") if text.replace("{}", "").strip()]
+    forms = re.compile("|".join(re.escape(text).replace(re.escape("{}"), ".+") for text in said))
+    known = {english for english in refusals.TEXTS if not forms.fullmatch(english)}
+    assert known == {_BUG}  # which has a name
+
+
+def test_a_refusal_is_said_with_its_values_and_unknown_ones_stay_english(chinese_reader):
+    known = NotFoundError("no user 'eve'", hint="see them with: outlast user list")
+    assert say_refusal(known) == "没有用户 'eve'。查看全部：outlast user list"
+    half = UsageError("the moon is in the way", hint="choose another name")
+    assert say_refusal(half) == "the moon is in the way。请换一个名字"
+    assert say_refusal(UsageError("the moon is in the way")) == "the moon is in the way"
+
+
+def test_a_refusal_in_english_is_as_it_was_said():
+    refused = UsageError("no user 'eve'", hint="see them with: outlast user list")
+    assert say_refusal(refused) == str(refused)
 
 
 def _curve(name: str, values: list[float]) -> Curve:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -155,6 +156,28 @@ def test_what_the_pages_refuse_is_said_in_chinese_too(empty_lab):
         form = form_of(client, "/sign-in") | {"name": "ann", "password": "wrong"}
         pages = [client.post("/sign-in", data=form).text for _ in range(6)]
         assert "管理员可以生成新的链接" in pages[0] and "后重试" in pages[-1]
+
+
+def test_the_language_is_chosen_where_one_signs_in_and_the_way_is_kept(empty_lab):
+    code = empty_lab.accounts.make_link(None)
+    with empty_lab.client() as client:
+        for path in ("/sign-in", "/sign-in?next=%2Fruns%2Fx%3Fa%3Db", f"/welcome?code={code}"):
+            english = client.get(path).text
+            chosen = client.get(language_link(english, "zh"))
+            assert chosen.status_code == 303 and chosen.headers["location"] == path
+            chinese = client.get(path).text
+            assert 'lang="zh-CN"' in chinese and "密码" in chinese
+            client.get(language_link(chinese, "en"))
+            assert client.get(path).text == english
+        refused = client.post("/sign-in", data=form_of(client, "/sign-in") | {"name": "a", "password": "wrong"}).text
+        assert client.get(language_link(refused, "zh")).headers["location"] == "/sign-in"
+        kept = client.cookies["outlast_language"]
+        away = client.get("/sign-in/language?to=fr&next=//evil.example")
+        assert away.headers["location"] == "/" and client.cookies["outlast_language"] == kept == "zh"
+
+
+def language_link(page, code):
+    return html.unescape(re.search(rf'href="([^"]*)" lang="{code}"', page)[1])
 
 
 def test_a_link_that_was_used_leads_to_the_sign_in(lab):

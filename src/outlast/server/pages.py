@@ -12,6 +12,8 @@ from starlette.responses import HTMLResponse
 
 #: Says in which language pages are shown; the console sets both.
 LANGUAGE_COOKIE = "outlast_language"
+#: Those there are, each by its own name.
+LANGUAGES = {"en": "English", "zh": "中文"}
 #: Says whether they are light or dark; without it the system decides.
 LOOK_COOKIE = "outlast_look"
 ICON = (
@@ -94,7 +96,7 @@ _PATTERNS = [
 def wants_chinese(request: Request) -> bool:
     """Whether the reader chose Chinese, or else the browser's first language is Chinese."""
     chosen = request.cookies.get(LANGUAGE_COOKIE)
-    if chosen in ("en", "zh"):
+    if chosen in LANGUAGES:
         return chosen == "zh"
     return request.headers.get("accept-language", "").strip().lower().startswith("zh")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from html import escape
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from outlast.errors import OutlastError
 from outlast.server.auth import COOKIE, address_of, check_csrf, csrf_of, find_actor, is_own_site, set_session
-from outlast.server.pages import page, say, told
+from outlast.server.pages import LANGUAGE_COOKIE, LANGUAGES, page, say, told, wants_chinese
 from outlast.server.refusals import NotAllowed, NotSignedIn
 from outlast.server.state import state_of
 
@@ -23,6 +23,7 @@ front_router = APIRouter(include_in_schema=False)
 
 #: Ties a form to the browser that got it: nobody can be signed in to another person's account unawares.
 _FORM_COOKIE = "outlast_form"
+_YEAR_S = 365 * 24 * 3600
 _NEW_LINK = "an admin can make a new link: outlast user link NAME"
 
 
@@ -41,6 +42,16 @@ async def front(request: Request) -> Response:
         hidden = _hidden("csrf", csrf_of(request.cookies[COOKIE]))
         lines.append(f'<form method="post" action="/sign-out">{hidden}{_button(request, "Sign out")}</form>')
     return page(request, "Outlast", "".join(lines))
+
+
+@router.get("/sign-in/language")
+async def choose_language(request: Request, to: str = "", next: str = "/sign-in") -> Response:
+    """Show the pages in another language from now on: a link, since these pages run no script."""
+    response = RedirectResponse(_own_path(next), 303)
+    if to in LANGUAGES:
+        # Readable for scripts, unlike the others: the console's own menu changes it in the browser.
+        response.set_cookie(LANGUAGE_COOKIE, to, max_age=_YEAR_S, samesite="lax", secure=request.url.scheme == "https")
+    return response
 
 
 @router.get("/sign-in")
@@ -99,7 +110,7 @@ def _sign_in_page(request: Request, target: str, error: OutlastError | None = No
         + _field(request, "name", "Name", "username", name)
         + _field(request, "password", "Password", "current-password")
     )
-    return _form_page(request, "Sign in", "/sign-in", fields, error)
+    return _form_page(request, "Sign in", "/sign-in", fields, error, {"next": target} if target != "/" else {})
 
 
 async def _welcome_page(
@@ -118,14 +129,18 @@ async def _welcome_page(
     fields += _field(request, "password", "Password", "new-password")
     fields += f'<p class="quiet">{say(request, "At least 8 characters")}</p>'
     title = "Make the first account" if key.user is None else "Choose a password"
-    return _form_page(request, title, "/welcome", fields, error)
+    return _form_page(request, title, "/welcome", fields, error, {"code": code})
 
 
-def _form_page(request: Request, title: str, action: str, fields: str, error: OutlastError | None) -> Response:
+def _form_page(
+    request: Request, title: str, action: str, fields: str, error: OutlastError | None, query: dict[str, str]
+) -> Response:  # fmt: skip
+    """`query` is what the address of the form says, by which it is found again in another language."""
     tie = request.cookies.get(_FORM_COOKIE) or secrets.token_urlsafe(16)
     refusal = told(request, error.message, error.hint) if error is not None else ""
     fields = _hidden("tie", tie) + fields + _button(request, title)
     body = f'{refusal}<form method="post" action="{action}">{fields}</form>'
+    body += _language_links(request, f"{action}?{urlencode(query)}" if query else action)
     response = page(request, title, body, status=error.http_status if error is not None else 200)
     secure = request.url.scheme == "https"
     response.set_cookie(_FORM_COOKIE, tie, max_age=3600, httponly=True, samesite="strict", secure=secure)
@@ -133,11 +148,27 @@ def _form_page(request: Request, title: str, action: str, fields: str, error: Ou
 
 
 def _let_in(request: Request, session: str, target: str) -> Response:
-    # Only a path of ours: "//host" and "/\host" would lead elsewhere.
-    is_own = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
-    response = RedirectResponse(target if is_own else "/", 303)
+    response = RedirectResponse(_own_path(target), 303)
     set_session(response, request, session)
     return response
+
+
+def _own_path(target: str) -> str:
+    """`target` if it is a path of ours, or else the front page."""
+    # "//host" and "/\host" would lead elsewhere.
+    is_own = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
+    return target if is_own else "/"
+
+
+def _language_links(request: Request, here: str) -> str:
+    """The same page in each other language, named in that language."""
+    shown = "zh" if wants_chinese(request) else "en"
+    links = [
+        f'<a href="{escape("/sign-in/language?" + urlencode({"to": code, "next": here}))}" lang="{code}">{name}</a>'
+        for code, name in LANGUAGES.items()
+        if code != shown
+    ]
+    return f"<p>{' '.join(links)}</p>"
 
 
 async def _form(request: Request) -> dict[str, str]:

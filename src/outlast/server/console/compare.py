@@ -17,7 +17,7 @@ from outlast.server.console.calls import calls, part
 from outlast.server.console.charts import overlay
 from outlast.server.console.parts import button, choice, go, panel, style_sheet, text, told
 from outlast.server.console.shell import frame, heading, link
-from outlast.server.console.words import say, say_sentence
+from outlast.server.console.words import say, say_refusal, say_sentence
 
 _SMOOTHING = (0.0, 0.6, 0.9, 0.97)
 _AXES = ("", "step", "epoch", "time")
@@ -95,7 +95,7 @@ async def _curves(view: _View, names: Sequence[str]) -> None:
         try:
             figure = await calls().get("/chart", run=list(view.runs), **query)
         except OutlastError as error:
-            text(str(error), "o-empty", "p")
+            text(say_refusal(error), "o-empty", "p")
             return
         with ui.element("div").classes("o-charts"):
             for each in figure["panels"]:
@@ -199,7 +199,7 @@ async def _verdicts(rows: list[dict[str, Any]]) -> None:
             try:
                 told = await calls().get(f"/runs/{part(row['run'])}/evaluation")
             except OutlastError as error:
-                text(error.message, "o-quiet", "p")
+                text(say_sentence(error.message), "o-quiet", "p")
                 continue
             for finding in told["findings"]:
                 with ui.element("div").classes("o-note" if finding["weight"] != "note" else ""):

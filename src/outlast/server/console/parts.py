@@ -14,7 +14,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from outlast.errors import OutlastError
 from outlast.server.console.shell import heading, notify_error
 from outlast.server.console.theme import link_to
-from outlast.server.console.words import say
+from outlast.server.console.words import say, say_refusal
 from outlast.server.refusals import NotSignedIn
 
 Act = Callable[[], Awaitable[Any] | Any]
@@ -34,7 +34,7 @@ def told() -> Iterator[None]:
     except NotSignedIn:
         raise
     except OutlastError as error:
-        text(str(error), "o-refusal", "p").props("role=alert")
+        text(say_refusal(error), "o-refusal", "p").props("role=alert")
 
 
 def text(words: str, classes: str = "", tag: str = "span") -> TextElement:
@@ -63,7 +63,7 @@ def send_button(words: str, act: Act) -> TextElement:
                 notify_error(error)
                 return
             with refusal:
-                text(str(error), "o-refusal", "p").props("role=alert")
+                text(say_refusal(error), "o-refusal", "p").props("role=alert")
 
     return made.on("click", sent)
 

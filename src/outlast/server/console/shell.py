@@ -13,8 +13,8 @@ from outlast.errors import NotFoundError, OutlastError
 from outlast.server.accounts.people import Actor, Role
 from outlast.server.console.access import actor_of, csrf
 from outlast.server.console.theme import look_of
-from outlast.server.console.words import LANGUAGES, language, say
-from outlast.server.pages import ICON, LANGUAGE_COOKIE, LOOK_COOKIE
+from outlast.server.console.words import language, say, say_refusal, say_sentence
+from outlast.server.pages import ICON, LANGUAGE_COOKIE, LANGUAGES, LOOK_COOKIE
 
 #: Text, address, icon.
 NAVIGATION = (
@@ -65,7 +65,7 @@ def frame(title_key: str, current: str, actor: Actor, *, heading: bool = True) -
 def notify_error(error: OutlastError) -> None:
     """Say what was refused, and what is possible instead."""
     # Without a time limit: whoever looked away, or reads slowly, would never learn why nothing happened.
-    ui.notify(str(error), type="negative", multi_line=True, close_button=say("Close"), timeout=0)
+    ui.notify(say_refusal(error), type="negative", multi_line=True, close_button=say("Close"), timeout=0)
 
 
 async def refused_page(request: Request, error: OutlastError) -> None:
@@ -77,9 +77,9 @@ async def refused_page(request: Request, error: OutlastError) -> None:
     client.content.clear()
     client.status_code = error.http_status
     with frame("Not found" if missing else "Not possible", "", await actor_of(request)):
-        ui.label(error.message)
+        ui.label(say_sentence(error.message))
         if error.hint and not missing:
-            ui.label(error.hint).classes("o-quiet")
+            ui.label(say_sentence(error.hint)).classes("o-quiet")
         _link("/", say("Back to the runs"))
 
 

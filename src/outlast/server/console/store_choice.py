@@ -9,7 +9,7 @@ from nicegui import ui
 from outlast.errors import OutlastError
 from outlast.server.console.parts import answered, button, dialog, text
 from outlast.server.console.shelves import Thing, crumbs, known_places, look
-from outlast.server.console.words import say
+from outlast.server.console.words import say, say_refusal
 
 
 async def choose_place() -> str:
@@ -43,7 +43,7 @@ class _Browser:
                 try:
                     await self._list()
                 except OutlastError as error:
-                    text(str(error), "o-refusal", "p").props("role=alert")
+                    text(say_refusal(error), "o-refusal", "p").props("role=alert")
 
     async def _list(self) -> None:
         if not self._at:

@@ -18,7 +18,7 @@ from outlast.server.console.parts import Table, button, field, go, panel, style_
 from outlast.server.console.shell import frame, link
 from outlast.server.console.shelves import Shelf, Thing, crumbs, download_of, known_places, look, page_of
 from outlast.server.console.uploader import Uploader
-from outlast.server.console.words import say
+from outlast.server.console.words import say, say_refusal
 
 
 async def stores_page(request: Request, at: str = "", cursor: str = "") -> None:
@@ -75,7 +75,7 @@ class _Folder:
             shelf = await look(self._at, self._cursor)
         except OutlastError as error:
             with self._list:
-                text(str(error), "o-refusal", "p").props("role=alert")
+                text(say_refusal(error), "o-refusal", "p").props("role=alert")
             return
         with self._list:
             if not self._at.endswith("://"):

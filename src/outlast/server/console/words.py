@@ -1,7 +1,8 @@
 """What the console says, in English and Chinese.
 
 The English text is the key, so that pages read naturally and a missing translation falls back to English. Each page
-has its Chinese in `zh/<page>.py`. Names, logs and messages of errors stay as they are: they are searched for.
+has its Chinese in `zh/<page>.py`. What the server refuses comes in English, values and all, and is recognised by its
+sentence (`zh/refusals.py`). Names and logs stay as they are: they are searched for.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import re
 from nicegui import context
 from starlette.requests import Request
 
+from outlast.errors import OutlastError
 from outlast.server.console import zh
-from outlast.server.console.zh import sentences
+from outlast.server.console.zh import refusals, sentences
 from outlast.server.pages import wants_chinese
 
-LANGUAGES = {"en": "English", "zh": "中文"}
+_VALUE = re.compile(r"\{(\w+)\}")
 #: The request that is being answered, where there is no page yet or no longer.
 REQUEST: contextvars.ContextVar[Request | None] = contextvars.ContextVar("request", default=None)
 
@@ -40,6 +42,14 @@ def say_sentence(text: str) -> str:
     return text
 
 
+def say_refusal(error: OutlastError) -> str:
+    """What was refused and what is possible instead, in the language of the page; what is not known stays English."""
+    if language() != "zh":
+        return str(error)
+    message, hint = say_sentence(error.message), say_sentence(error.hint)
+    return f"{message}。{hint}" if hint else message
+
+
 def language() -> str:
     """`en` or `zh`; English outside of a page."""
     request = current_request()
@@ -56,14 +66,14 @@ def current_request() -> Request | None:
 
 @functools.cache
 def _sentences() -> list[tuple[re.Pattern[str], str]]:
-    """Each known sentence as a pattern, the longest first: the most is said in it."""
-    known = sorted(sentences.TEXTS.items(), key=lambda each: -len(each[0]))
+    """Each known sentence as a pattern, the one that says the most beside its values first."""
+    known = sorted({**sentences.TEXTS, **refusals.TEXTS}.items(), key=lambda each: -len(_VALUE.sub("", each[0])))
     return [(re.compile(_pattern_of(english)), text) for english, text in known]
 
 
 def _pattern_of(english: str) -> str:
     """What finds the values of a sentence's `{names}`."""
-    parts = re.split(r"\{(\w+)\}", english)  # texts and names in turn
+    parts = _VALUE.split(english)  # texts and names in turn
     return "".join(f"(?P<{part}>.+?)" if place % 2 else re.escape(part) for place, part in enumerate(parts))
 
 

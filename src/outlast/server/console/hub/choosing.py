@@ -11,7 +11,7 @@ from outlast.errors import OutlastError
 from outlast.server.console.calls import calls
 from outlast.server.console.hub.repository import api_of
 from outlast.server.console.parts import answered, button, choice, dialog, field, text
-from outlast.server.console.words import say
+from outlast.server.console.words import say, say_refusal
 
 _MOST = 200
 
@@ -84,7 +84,7 @@ class _Browser:
                 try:
                     await self._list_items(revision, path)
                 except OutlastError as error:
-                    text(str(error), "o-refusal", "p").props("role=alert")
+                    text(say_refusal(error), "o-refusal", "p").props("role=alert")
 
     async def _list_items(self, revision: str, path: str) -> None:
         listed = await calls().get(

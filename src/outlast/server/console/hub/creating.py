@@ -12,7 +12,7 @@ from outlast.server.console.access import member_now
 from outlast.server.console.calls import calls
 from outlast.server.console.hub.repository import api_of, page_of
 from outlast.server.console.parts import answered, button, choice, dialog, field, go, send_button, text
-from outlast.server.console.words import say
+from outlast.server.console.words import say, say_refusal
 
 _LICENCES = (
     "",
@@ -71,7 +71,7 @@ class _Form:
         except NotFoundError:
             words = say("{path} is free", path=f"{owner}/{name}")
         except UsageError as error:
-            words = str(error)
+            words = say_refusal(error)
         self._told.set_text(words)
 
     @property

@@ -33,7 +33,7 @@ from outlast.server.console.parts import (
     told,
 )
 from outlast.server.console.shell import frame, heading
-from outlast.server.console.words import say
+from outlast.server.console.words import say, say_refusal
 
 #: How often the form is looked at. What was the same twice in a row is checked.
 _LOOK_S = 0.5
@@ -104,7 +104,7 @@ class _NewRun:
             plan = await calls().post("/runs/plan", _body(wanted))
         except OutlastError as error:
             if wanted == self._planned:
-                self._tell(str(error), "o-refusal")
+                self._tell(say_refusal(error), "o-refusal")
             return
         if wanted == self._planned:
             self._show(plan)

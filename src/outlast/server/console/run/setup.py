@@ -25,7 +25,7 @@ from outlast.server.console.html import Html, facts, joined, table, tag
 from outlast.server.console.parts import copyable, panel
 from outlast.server.console.run.watching import Watched
 from outlast.server.console.shell import link
-from outlast.server.console.words import say
+from outlast.server.console.words import say, say_sentence
 from outlast.server.holding import Holding
 
 _TEXT_BYTES = 256 << 10
@@ -119,7 +119,7 @@ async def _differences(held: Holding, watched: Watched, spec: Mapping[str, Any],
     try:
         found = await aside(lambda: compare_setups(held, watched.actor, watched.view.id, spec, other))
     except OutlastError as error:
-        ui.label(error.message).classes("o-error").props("role=alert")
+        ui.label(say_sentence(error.message)).classes("o-error").props("role=alert")
         return
     ui.html(_told_differences(watched.view.name, found), sanitize=False)
 

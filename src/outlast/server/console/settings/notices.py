@@ -20,7 +20,8 @@ from outlast.server.console.parts import (
     text,
     when,
 )
-from outlast.server.console.words import LANGUAGES, language, say
+from outlast.server.console.words import language, say
+from outlast.server.pages import LANGUAGES
 
 #: What the API calls a kind → what people call it.
 _KINDS = {

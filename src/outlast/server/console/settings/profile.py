@@ -10,8 +10,8 @@ from outlast.server.accounts.people import Actor
 from outlast.server.console.calls import calls
 from outlast.server.console.newrun.plan import show_facts
 from outlast.server.console.parts import Table, choice, field, go, panel, send_button, text
-from outlast.server.console.words import LANGUAGES, language, say
-from outlast.server.pages import LANGUAGE_COOKIE
+from outlast.server.console.words import language, say
+from outlast.server.pages import LANGUAGE_COOKIE, LANGUAGES
 
 _YEAR_S = 365 * 24 * 3600
 #: Only the codes that the choice offers; a page loads anew in its language.
