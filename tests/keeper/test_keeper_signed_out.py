@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from test_keeper_platforms import Places
+from world_rows import ask, row_of
 
 from outlast.errors import PlatformError
 from outlast.inside import layout
@@ -103,3 +104,19 @@ def test_who_signs_in_again_is_used_again(world):
     places.sign(out=False)
     places.keeper._platforms.breakers.close("free")  # as signing in does
     settle(places, lambda: job_name(spec.id, 2) in places.platforms["free"].jobs)
+
+
+def test_run_that_ends_where_nobody_is_signed_in_any_more_is_over(world):
+    spec, places, stint = signed_out_in_a_stint(world, "free")
+    stint.end("finished")
+    settle(places, lambda: places.view(spec.id)["state"] == "succeeded")
+    settle(places, lambda: not row_of(world, spec.id).open)
+    assert not places.keeper.has_work()
+
+
+def test_run_that_is_stopped_where_nobody_is_signed_in_any_more_is_over_too(world):
+    """Nobody can be told to end its job: the stint is given up when it has been silent for long enough."""
+    spec, places, _ = signed_out_in_a_stint(world, "free")
+    ask(world, spec.id, want="stop")
+    settle(places, lambda: not row_of(world, spec.id).open, 30)
+    assert places.view(spec.id)["state"] == "stopped"

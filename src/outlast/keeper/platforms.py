@@ -78,6 +78,10 @@ class Platforms:
         self._severed.pop(name, None)
         return line
 
+    def is_severed(self, name: str) -> bool:
+        """Whether it could not be used any more when it was reached for last: nothing will be heard of its jobs."""
+        return name in self._severed
+
     def poll(self, wanted: Mapping[str, Sequence[str]]) -> dict[str, Job]:
         """The jobs of several platforms, as far as anything is known of them."""
         jobs: dict[str, Job] = {}

@@ -143,7 +143,15 @@ class KeptRun:
         self._note_taken(seen)
         for number in self.folder.ends:
             job = jobs.get(job_name(self.folder.run, number))
-            if job is not None and job.state in (JobState.ABSENT, JobState.ENDED) and not job.unheard:
+            if job is None:
+                continue
+            if job.unheard:
+                # Of a run that is over, nothing is waited for that nobody is signed in to learn or to end; the runner
+                # of such a job leaves when it finds the end of its stint.
+                is_settled = decision.state.is_final and self._platforms.is_severed(self.folder.orders[number].platform)
+            else:
+                is_settled = job.state in (JobState.ABSENT, JobState.ENDED)
+            if is_settled:
                 self._settled.add(number)
         return decision
 
