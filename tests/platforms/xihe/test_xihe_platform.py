@@ -20,6 +20,7 @@ from outlast.platforms.base import JobState
 from outlast.platforms.boot import boot_file
 from outlast.platforms.xihe import snapshot, wire
 from outlast.platforms.xihe.platform import Xihe
+from outlast.platforms.xihe.rest import Refused
 from outlast.platforms.xihe.snapshot import project_files, state_files
 from outlast.platforms.xihe.websocket import read_message
 from outlast.server.hub.trainings.book import TrainingBook
@@ -40,6 +41,25 @@ def test_an_account_of_the_registry_becomes_the_platform(bench):
     assert platform.store == bench.store.url
     assert platform.sees(platform.store) and not platform.sees("file:///data") and not platform.sees("s3://bucket")
     assert "secret-token" not in repr(platform.__dict__)
+
+
+def test_a_token_of_somebody_else_is_noticed_when_one_signs_in(bench):
+    standing = bench.sign_in(user="bob").standing()
+    assert (standing.state, standing.detail) == (
+        "signed-out", "the token belongs to 'ann', not to 'bob'; give its name with --set user=ann",
+    )  # fmt: skip
+    assert bench.sign_in(user="Ann").standing().state == "ready"
+
+
+def test_a_service_that_does_not_tell_whose_token_it_is_believes_the_name(bench, monkeypatch):
+    def ask(method, path, body=None):
+        if path == "/v1/user":
+            raise Refused("no such route", "no_route", 404, why="refused")
+        return asked(method, path, body)
+
+    asked = bench.platform._rest.ask
+    monkeypatch.setattr(bench.platform._rest, "ask", ask)
+    assert bench.platform.standing().state == "ready"
 
 
 def test_standing_is_a_real_answer_of_the_service(bench):

@@ -98,8 +98,13 @@ class Xihe(Platform, Hosts):
             projects = self._rest.projects(self._user)
             own = [project for project, name in projects.items() if wire.is_ours(name)]
             going = [each for project in own for each in self._rest.instances(project) if not each.is_over]
+            owner = self._rest.whose_token()
         except Unavailable as error:
             return Standing(_STANDINGS[error.why], str(error))
+        if owner and owner.casefold() != self._user.casefold():
+            # Projects of others can be listed too: it would be noticed only when the first stint is sent.
+            words = f"the token belongs to {owner!r}, not to {self._user!r}; give its name with --set user={owner}"
+            return Standing("signed-out", words)
         computes = dict.fromkeys((self._compute, *wire.COMPUTES))
         offers = [Offer(each.version, each.hardware, wire.LIMIT_S, is_free=True) for each in computes]
         detail = f"signed in as {self._user}; outlast has {len(going)} instance{'s' * (len(going) != 1)} under way"

@@ -91,6 +91,16 @@ class XiheRest:
         rows = [row for row in (lists[0] if lists else None) or () if isinstance(row, dict)]
         return {str(row["id"]): str(row.get("name", "")) for row in rows if row.get("id")}
 
+    def whose_token(self) -> str:
+        """The account that our token belongs to; empty where the service does not tell."""
+        try:
+            data = self.ask("GET", "/v1/user")
+        except Refused as error:
+            if error.status in (404, 405) or error.is_absent:
+                return ""
+            raise
+        return str(data.get("account") or "") if isinstance(data, dict) else ""
+
     # ---- training instances
 
     def instances(self, project: str) -> list[wire.Instance]:

@@ -13,6 +13,7 @@ from outlast.server.hub.trainings import (
     filechanges,
     links,
     others,
+    people,
     repofiles,
     repositories,
     routes,
@@ -22,5 +23,5 @@ from outlast.server.hub.trainings import (
 #: At `/v1/…`; before the door for ModelArts, which answers whatever else begins so.
 ROUTERS: list[APIRouter] = [
     routes.router, sockets.router, links.router, evaluations.router, repofiles.router, filechanges.router,
-    repositories.router, changes.router, others.router,
+    repositories.router, changes.router, people.router, others.router,
 ]  # fmt: skip
