@@ -54,14 +54,51 @@ def test_magic_lines_survive_and_findings_name_cell_and_line():
     done = migrate_notebook(raw, Direction("npu"))
     assert done.text == raw
     hand = [finding for finding in done.findings if finding.kind is Kind.HAND]
-    assert [(finding.cell, finding.line) for finding in hand] == [(2, 2)]
+    assert [(finding.cell, finding.line, finding.rule) for finding in hand] == [(1, 2, "text"), (2, 2, "torch-module")]
+
+
+COMMANDS = [
+    ("!nvidia-smi", "!nvidia-smi"),
+    ("import torch\n!CUDA_VISIBLE_DEVICES=0 python t.py", "import torch\n!ASCEND_RT_VISIBLE_DEVICES=0 python t.py"),
+    (
+        "!python t.py \\\n  --device cuda \\\n  --backend nccl\nx = 1",
+        "!python t.py \\\n  --device npu \\\n  --backend hccl\nx = 1",
+    ),
+    ("%env CUDA_VISIBLE_DEVICES=0", "%env ASCEND_RT_VISIBLE_DEVICES=0"),
+    ("%run train.py --device cuda:1", "%run train.py --device npu:1"),
+    ("if True:\n    !python t.py --device=cuda\ny.cuda()", "if True:\n    !python t.py --device=npu\ny.npu()"),
+    ("%%time\nx.cuda()", "%%time\nx.npu()"),
+    ("%%bash\necho 显卡\nexport CUDA_VISIBLE_DEVICES=0", "%%bash\necho 显卡\nexport ASCEND_RT_VISIBLE_DEVICES=0"),
+    ("%%script bash\npython t.py --device cuda", "%%script bash\npython t.py --device npu"),
+    ("x = ('%s'\n     % y.cuda())", "x = ('%s'\n     % y.npu())"),
+    ("!echo 显卡 && python t.py --device cuda", "!echo 显卡 && python t.py --device npu"),
+    ("!ls /usr/local/cuda", "!ls /usr/local/cuda"),
+    ("%matplotlib inline\n%load_ext cuda", "%matplotlib inline\n%load_ext cuda"),
+    ("%%writefile train.py\nx.cuda()", "%%writefile train.py\nx.cuda()"),
+]
+
+
+@pytest.mark.parametrize("before, after", COMMANDS)
+def test_commands_in_cells_change_and_come_back(before, after):
+    raw = notebook(before.splitlines(keepends=True), "y = 1")
+    done = migrate_notebook(raw, Direction("npu"))
+    assert sources(done.text) == [after, "y = 1"]
+    assert migrate_notebook(done.text, Direction("npu")).text == done.text
+    assert migrate_notebook(done.text, Direction("cuda")).text == raw
+
+
+def test_a_command_that_no_neutral_form_fits_is_reported():
+    raw = notebook("!nvidia-smi\n!python t.py --device cuda")
+    done = migrate_notebook(raw, Direction("any"))
+    assert done.text == raw
+    assert [finding.line for finding in done.findings if finding.kind is Kind.HAND] == [1, 2]
 
 
 def test_a_broken_cell_is_reported_and_the_others_are_migrated():
     done = migrate_notebook(
-        notebook(["import torch"], ["x.cuda(\n"], ["%%bash\n", "echo cuda"], ["y.cuda()"]), Direction("npu")
+        notebook(["import torch"], ["x.cuda(\n"], ["%%html\n", "echo cuda"], ["y.cuda()"]), Direction("npu")
     )
-    assert sources(done.text) == ["import torch\nimport torch_npu", "x.cuda(\n", "%%bash\necho cuda", "y.npu()"]
+    assert sources(done.text) == ["import torch\nimport torch_npu", "x.cuda(\n", "%%html\necho cuda", "y.npu()"]
     assert sources(migrate_notebook(done.text, Direction("cuda")).text)[0] == "import torch"
     assert [finding.cell for finding in done.findings if finding.kind is Kind.UNPARSED] == [2, 3]
 

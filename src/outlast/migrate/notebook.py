@@ -1,8 +1,8 @@
 """Notebooks: the code of all cells as one text, and the way back into the file.
 
 Names imported in one cell are used in the next, so cells are read together. Only the string literals of changed lines
-are written anew; the rest of the file keeps its bytes. Lines for IPython (`%matplotlib`, `!pip …`) become comments of
-the same length while the rules look, and a cell that does not parse is left out and reported.
+are written anew; the rest of the file keeps its bytes. Lines for IPython and for a shell (`!pip …`) are read apart, and
+a cell that does not parse is left out and reported.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Any
 
 from outlast.migrate.direction import Direction
 from outlast.migrate.engine import Edit, Finding, Migrated, apply, migrate_text, unparsed
-from outlast.migrate.repair import Unparsable, parse
+from outlast.migrate.magics import Reading, read
+from outlast.migrate.repair import Unparsable
 from outlast.migrate.source import SourceError
+from outlast.migrate.textfiles import migrate_lines
 
-_MAGIC = re.compile(r"(?m)^([ \t]*)([%!?])")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -40,26 +41,34 @@ class _Cell:
 
 def migrate_notebook(raw: str, direction: Direction) -> Migrated:
     """Migrate all code cells of a notebook; `raw` is the file, and so is the text that comes back."""
-    cells, findings = [], []
+    cells: list[_Cell] = []
+    readings: list[Reading] = []
+    findings: list[Finding] = []
     for cell in _code_cells(raw):
-        problem = _problem(cell.text)
-        if problem is None:
+        try:
+            readings.append(read(cell.text))
             cells.append(cell)
-        elif direction.concerns(cell.text.encode()):
-            findings += [replace(each, cell=cell.number) for each in unparsed(cell.text, direction, 1, problem)]
-    joined = [_masked(cell.text) + "\n" for cell in cells]
+        except Unparsable as error:
+            if direction.concerns(cell.text.encode("utf-8", "surrogatepass")):
+                said = unparsed(cell.text, direction, error.line, error.why)
+                findings += [replace(each, cell=cell.number) for each in said]
+    joined = [reading.python + "\n" for reading in readings]
     done = migrate_text("".join(joined), direction)
+    commands = migrate_lines("".join(reading.shell + "\n" for reading in readings), direction, shell=True)
+    done_edits = tuple(sorted((*done.edits, *commands.edits)))
     ends = _running([len(text.encode("utf-8", "surrogatepass")) for text in joined])
     lines = _running([text.count("\n") for text in joined])
-    findings += [_in_cell(each, cells, lines) for each in done.findings]
-    pieces, at = [], 0
+    findings += [_in_cell(each, cells, lines) for each in (*done.findings, *commands.findings)]
+    findings.sort(key=lambda each: (each.cell, each.line, each.column))
+    pieces: list[str] = []
+    at = 0
     for index, cell in enumerate(cells):
-        edits = [_own(edit, cell, ends[index]) for edit in done.edits if ends[index] <= _home(edit) < ends[index + 1]]
+        edits = [_own(edit, cell, ends[index]) for edit in done_edits if ends[index] <= _home(edit) < ends[index + 1]]
         if edits:
             text = apply(cell.text.encode("utf-8", "surrogatepass"), edits)
             pieces += [raw[at : cell.start], _rewritten(raw, cell, text)]
             at = cell.end
-    return Migrated("".join([*pieces, raw[at:]]), done.edits, tuple(findings))
+    return Migrated("".join([*pieces, raw[at:]]), done_edits, tuple(findings))
 
 
 def _home(edit: Edit) -> int:
@@ -90,20 +99,6 @@ def _running(sizes: list[int]) -> list[int]:
 def _in_cell(finding: Finding, cells: list[_Cell], lines: list[int]) -> Finding:
     at = next((i for i in range(len(cells)) if lines[i] < finding.line <= lines[i + 1]), len(cells) - 1)
     return replace(finding, line=finding.line - lines[at], cell=cells[at].number if cells else 0)
-
-
-def _masked(text: str) -> str:
-    return _MAGIC.sub(r"\1#", text)
-
-
-def _problem(text: str) -> str | None:
-    if text.lstrip().startswith("%%"):
-        return "a cell for another language"
-    try:
-        parse(_masked(text))
-    except Unparsable as error:
-        return error.why
-    return None
 
 
 def _rewritten(raw: str, cell: _Cell, text: str) -> str:

@@ -112,7 +112,8 @@ def _without_comment(line: str) -> str:
 
 
 def _neutral(text: str, direction: Direction) -> tuple[Finding, ...]:
-    word = re.compile(rf"(?<![A-Za-z])(?:{'|'.join((*direction.sources, *direction.backends))})(?![A-Za-z])")
+    words = "|".join((*direction.sources, *direction.backends, "nvidia-smi", "npu-smi"))
+    word = re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])")
     found = ((number, word.search(_without_comment(line))) for number, line in enumerate(text.splitlines(), 1))
     advice = "text files have no neutral form: choose the device where the script is started"
     return tuple(
