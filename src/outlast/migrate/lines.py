@@ -38,7 +38,7 @@ def add_line(script: Script, statement: cst.CSTNode, text: str, *, before: bool 
     script.replace(at, at, f"{ending}{lead}{text}" if unfinished else f"{lead}{text}{ending}", text)
 
 
-def remove_line(script: Script, statement: cst.CSTNode, message: str) -> bool:
+def remove_line(script: Script, statement: cst.CSTNode, message: str, *, advice: str = "") -> bool:
     """Take a statement's line away; False where it shares the line with something else."""
     start, end = script.span(statement)
     first, last = line_start(script.data, start), line_end(script.data, end)
@@ -47,7 +47,7 @@ def remove_line(script: Script, statement: cst.CSTNode, message: str) -> bool:
     if last == len(script.data) and not script.data.endswith((b"\n", b"\r")):
         before = _ENDING.search(script.data[max(first - 2, 0) : first])
         first -= len(before.group(0)) if before else 0
-    script.replace(first, last, "", message)
+    script.replace(first, last, "", message, advice=advice)
     return True
 
 

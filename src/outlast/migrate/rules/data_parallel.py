@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import libcst as cst
 
 from outlast.migrate.engine import ONE_WAY, Kind, Rule, Script
+from outlast.migrate.lines import remove_line
 from outlast.migrate.tree import argument, dotted, positional
 
 _NAMES = frozenset(
@@ -21,7 +22,7 @@ _ADVICE = "use DistributedDataParallel, one process per card; on one card use th
 
 class DataParallel(Rule):
     name: ClassVar[str] = "data-parallel"
-    summary: ClassVar[str] = "DataParallel is unwrapped where the script does not look through it, else reported"
+    summary: ClassVar[str] = "DataParallel is taken away where the script does not look through it, else reported"
     nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.Call,)
 
     def look(self, node: Any, script: Script) -> None:
@@ -42,11 +43,21 @@ class DataParallel(Rule):
         if not simple or model is None or not target or target != dotted(model) or seen:
             script.report(node, Kind.HAND, "DataParallel is not supported on an NPU", _ADVICE)
             return
-        script.change(
-            node, script.source(model), f"DataParallel({target}) → {target}",
-            advice=f"one card; with several, use DistributedDataParallel; {ONE_WAY}",
-        )  # fmt: skip
+        message = f"DataParallel({target}) → {target}"
+        advice = f"one card; with several, use DistributedDataParallel; {ONE_WAY}"
+        if isinstance(script.parent(), cst.Assign):
+            self._without_assignment(script, message, advice)
+        else:
+            script.change(node, script.source(model), message, advice=advice)
         script.claim(node)
+
+    def _without_assignment(self, script: Script, message: str, advice: str) -> None:
+        """`model = model` says nothing, so the line goes; where it cannot, `pass` stays."""
+        assignment, statement, block = script.parents[-1], script.parent(2), script.parent(3)
+        alone = isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1
+        follows = isinstance(block, cst.Module) or (isinstance(block, cst.IndentedBlock) and len(block.body) > 1)
+        if not (alone and follows and statement and remove_line(script, statement, message, advice=advice)):
+            script.change(assignment, "pass", message, advice=advice)
 
     def _target(self, script: Script) -> str:
         """`model` of `model = DataParallel(model).cuda()`."""
