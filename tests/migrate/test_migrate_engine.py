@@ -190,3 +190,12 @@ def test_a_whole_script_keeps_its_texts_names_and_keys(target):
 def test_a_whole_script_comes_back():
     there = migrate_text(SCRIPT, NPU_DIRECTION).text
     assert there.count("npu") > 12 and migrate_text(there, Direction("cuda")).text == SCRIPT
+
+
+def test_a_file_with_a_branch_for_the_target_says_so_even_where_nothing_changes():
+    text = "# not for cuda\ndef backward(ctx):\n    import torch_npu\n    if ctx.device == 'npu':\n        return 1\n"
+    done = migrate_text(text, NPU_DIRECTION)
+    assert done.text == text
+    assert [finding.rule for finding in done.findings] == ["both-devices"]
+    migrated_before = "import torch\nimport torch_npu\nuse_cuda = True\nx.npu()\n"
+    assert not migrate_text(migrated_before, NPU_DIRECTION).findings
