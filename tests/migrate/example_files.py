@@ -2,7 +2,7 @@
 
 A section begins with `== TARGET WORDS`. One-liners are `before => after`; longer ones are blocks separated by blank
 lines, with `=>` on a line of its own. `keep` sections hold code that must not change. Words: `one-way` (the way back
-does not give the original), `bare` (nothing is put before the code).
+does not give the original), `bare` (nothing is put before the code), `said` (code that is kept, and reported).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class Example(NamedTuple):
     after: str
     one_way: bool
     bare: bool
+    said: bool
 
     @property
     def is_kept(self) -> bool:
@@ -41,7 +42,8 @@ def _read(path: Path) -> list[Example]:
         keeps = words[0] == "keep"
         target = words[1] if keeps else words[0]
         for before, after in _pairs(body, keeps):
-            found.append(Example(path.stem, target, before, after, "one-way" in words, "bare" in words))
+            known = ("one-way" in words, "bare" in words, "said" in words)
+            found.append(Example(path.stem, target, before, after, *known))
     return found
 
 

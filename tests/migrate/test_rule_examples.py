@@ -8,9 +8,15 @@ import example_files
 import pytest
 
 from outlast.migrate import Direction, Kind, migrate_text
+from outlast.migrate.rules import all_rules
 
 EXAMPLES = example_files.load()
 CHANGED = [example for example in EXAMPLES if not example.is_kept]
+#: Files with examples are called like the module of their rule.
+RULES = {
+    module: [rule.name for rule in all_rules() if type(rule).__module__.endswith(f".{module}")]
+    for module in {example.rule for example in EXAMPLES}
+}
 KEPT = [example for example in EXAMPLES if example.is_kept]
 #: What the code of an example may rely on, per target, so that the rules for imports stay out of the picture.
 PRELUDES = {
@@ -49,6 +55,13 @@ def test_code_that_is_no_device_stays_as_it_is(example):
     done = migrate_text(text, Direction(example.target))
     assert done.text == text
     assert all(finding.kind is not Kind.UNPARSED for finding in done.findings)
+
+
+@pytest.mark.parametrize("example", [example for example in KEPT if example.said], ids=identity)
+def test_code_that_somebody_must_look_at_is_reported(example):
+    start = prelude(example)
+    said = migrate_text(start + example.before, Direction(example.target)).findings
+    assert any(finding.line > start.count("\n") and finding.rule in RULES[example.rule] for finding in said), said
 
 
 def test_there_are_enough_examples_and_each_is_there_once():

@@ -171,6 +171,8 @@ class _Judge:
         names = self._receivers(child, parent, parents)
         if names is None:
             return Use.UNSURE
+        if "__all__" in names:
+            return Use.KEY
         return self._with_evidence(any(self._holds_device(name) for name in names))
 
     def _receivers(self, child: cst.CSTNode, parent: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> list[str] | None:

@@ -156,6 +156,11 @@ class Script:
         if finding not in self.findings:
             self.findings.append(finding)
 
+    def is_said(self, node: cst.CSTNode) -> bool:
+        """Whether the line of a node has a finding already."""
+        line = self._position(self.span(node)[0])[0]
+        return any(finding.line == line for finding in self.findings)
+
     def claim(self, *nodes: cst.CSTNode) -> None:
         """These nodes and all below are dealt with; no other rule sees them."""
         self._claimed.update(id(node) for node in nodes)

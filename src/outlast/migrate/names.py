@@ -18,6 +18,10 @@ SCOPES = (cst.Module, cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.ListComp, c
            cst.GeneratorExp)  # fmt: skip
 _DEVICE_NAME = re.compile(r"(?:^|_|[a-z](?=[DM]))-*(?:device|devices|dev|devs|map_?loc(?:ation)?)(?:$|[_\d])", re.I)
 _CAMEL = re.compile(r"(?:device|mapLocation)(?:$|[A-Z_])|Device(?:$|[A-Z_\d])")
+#: torch as some other module imported it: `helpers.torch.cuda`.
+_BORROWED = re.compile(r"\.(torch\.(?:cuda|npu)\b)")
+#: Variables that choose a way of working: 'cpu' and 'cuda' are only names of such ways there.
+_MODE = re.compile(r"(?:^|_)(?:mode|impl|kernel|method|strategy)$")
 #: Calls whose first argument is a device.
 SINKS = frozenset({"to", "cuda", "npu", "set_device", "device", "set_default_device"})
 #: Strings that are devices beyond doubt: whatever is compared with or listed beside them is one too.
@@ -57,6 +61,9 @@ class Names:
         chain = dotted(node)
         if not chain:
             return ""
+        borrowed = _BORROWED.search(chain)
+        if borrowed:
+            return chain[borrowed.start(1) :]
         root, dot, rest = chain.partition(".")
         found = self._lookup(root, parents)
         return f"{found}{dot}{rest}" if found else ""
@@ -131,7 +138,7 @@ class Names:
                 if target.value not in bound:
                     self._aliases.append((bound, target.value, node.value, list(scopes)))
             self._bind_targets(target, scopes)
-            if _mentions_device(node.value):
+            if _mentions_device(node.value) and not _MODE.search(tail(target)):
                 self.devices.add(tail(target))
 
     def _bind_targets(self, target: cst.CSTNode, scopes: list[cst.CSTNode]) -> None:
@@ -163,7 +170,8 @@ class Names:
     def _comparison(self, node: cst.Comparison, scopes: list[cst.CSTNode]) -> None:
         sides = [node.left, *(each.comparator for each in node.comparisons)]
         if any(_mentions_device(side) for side in sides):
-            self.devices.update(tail(side) for side in sides if isinstance(side, cst.Name | cst.Attribute))
+            names = [tail(side) for side in sides if isinstance(side, cst.Name | cst.Attribute)]
+            self.devices.update(name for name in names if not _MODE.search(name))
 
     def _attribute(self, node: cst.Attribute, scopes: list[cst.CSTNode]) -> None:
         self.attributes.add((tail(node.value), node.attr.value))

@@ -11,6 +11,7 @@ def all_rules() -> list[Rule]:
     from outlast.migrate.rules.amp import Amp
     from outlast.migrate.rules.backend import Backend
     from outlast.migrate.rules.both_devices import BothDevices
+    from outlast.migrate.rules.code_text import CodeText
     from outlast.migrate.rules.data_parallel import DataParallel
     from outlast.migrate.rules.device_method import DeviceMethod
     from outlast.migrate.rules.device_string import DeviceString
@@ -18,6 +19,7 @@ def all_rules() -> list[Rule]:
     from outlast.migrate.rules.error_text import ErrorText
     from outlast.migrate.rules.library import Library
     from outlast.migrate.rules.mindspore_target import MindsporeTarget
+    from outlast.migrate.rules.named_for_cuda import NamedForCuda
     from outlast.migrate.rules.operators import Operators
     from outlast.migrate.rules.precision import Precision
     from outlast.migrate.rules.profiler import Profiler
@@ -33,6 +35,6 @@ def all_rules() -> list[Rule]:
     return [
         TrainerArguments(), DataParallel(), Amp(), DeviceMethod(), TensorflowSession(), TensorflowDevice(),
         MindsporeTarget(), Profiler(), TypedTensor(), Backend(), Environment(), DeviceString(), TensorAttribute(),
-        ErrorText(), Switches(), Library(), Operators(), Precision(), TorchModule(), TorchNpuImport(),
-        AcceleratorName(), BothDevices(),
+        ErrorText(), Switches(), Library(), Operators(), Precision(), TorchModule(), CodeText(), NamedForCuda(),
+        TorchNpuImport(), AcceleratorName(), BothDevices(),
     ]  # fmt: skip

@@ -23,6 +23,7 @@ class Backend(Rule):
 
     def look(self, node: Any, script: Script) -> None:
         if isinstance(node, cst.Attribute):
+            self._constant(node, script)
             self._name(node, node.attr.value, script)
             return
         if isinstance(node, cst.ImportFrom):
@@ -58,6 +59,15 @@ class Backend(Rule):
             script.change(node, f"{torch}.distributed.get_default_backend_for_device({device})")
         else:
             script.report(node, Kind.HAND, f"{node.value} names the library of one device", ADVICE)
+
+    def _constant(self, node: cst.Attribute, script: Script) -> None:
+        """`dist.Backend.NCCL`: torch gives every library that is registered such a name, HCCL too."""
+        if tail(node.value) != "Backend" or node.attr.value.lower() not in script.direction.backends:
+            return
+        if script.direction.target == "any":
+            script.report(node, Kind.HAND, f"{script.source(node)} names the library of one device", ADVICE)
+        elif node.attr.value.isupper():
+            script.change(node.attr, script.direction.backend.upper())
 
     def _name(self, node: cst.CSTNode, name: str, script: Script) -> None:
         if name in _NAMES and any(word in name.lower() for word in script.direction.backends):

@@ -22,6 +22,8 @@ _ALONE = (
         "only for NVIDIA cards: no effect on an NPU",
     ),
 )
+#: Read from the environment, such names have to do with NVIDIA's software even where nobody listed them.
+_FOREIGN = re.compile(r"[A-Z0-9_]*(?:CUDA|NCCL|NVIDIA|CUDNN|CUBLAS|NVML)[A-Z0-9_]*")
 _NPU_ALONE = re.compile(
     r"HCCL_(?!SOCKET_IFNAME)\w+|ASCEND_(?!RT_VISIBLE_DEVICES|LAUNCH_BLOCKING)\w+|TASK_QUEUE_ENABLE|INF_NAN_MODE_ENABLE"
 )
@@ -87,6 +89,18 @@ class Environment(Rule):
             if pattern.fullmatch(text):
                 script.report(node, Kind.DIFFERS, f"{text} has no counterpart", advice)
                 return
+        if _FOREIGN.fullmatch(text) and text not in script.direction.environment and self._is_looked_up(script):
+            script.report(node, Kind.DIFFERS, f"{text} has no counterpart", "see what reads it")
+
+    def _is_looked_up(self, script: Script) -> bool:
+        """`os.environ['…']`, `os.environ.get('…')`, `os.getenv('…')`."""
+        for parent in reversed(script.parents[-4:]):
+            if isinstance(parent, cst.Subscript):
+                return tail(parent.value) == "environ"
+            if isinstance(parent, cst.Call):
+                owner = parent.func.value if isinstance(parent.func, cst.Attribute) else None
+                return tail(parent.func) in ("getenv", "putenv", "unsetenv") or tail(owner) == "environ"
+        return False
 
     def _keyword(self, node: cst.Arg, script: Script) -> None:
         name = node.keyword.value if node.keyword else ""

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import libcst as cst
 
+from outlast.migrate.context import Shape, Use, use_of
 from outlast.migrate.engine import Kind, Rule, Script
-from outlast.migrate.tree import dotted, inner, tail
+from outlast.migrate.tree import dotted, inner, positional, tail
 
 _KERNELS = "no build for Ascend; torch_npu has its own fused operators (torch_npu.npu_*)"
 _LIBRARIES: dict[str, str] = {
@@ -23,6 +24,12 @@ _LIBRARIES: dict[str, str] = {
     "numba.cuda": "write the kernel with torch functions",
     "pynvml": "ask the driver: npu-smi info",
     "nvidia_smi": "ask the driver: npu-smi info",
+    "cuda.bindings": _KERNELS,
+    "cuda.core": _KERNELS,
+    "cuda.cuda": _KERNELS,
+    "cuda.cudart": _KERNELS,
+    "tinycudann": _KERNELS,
+    "cutlass": _KERNELS,
     "nvidia": "NVIDIA's own package; read the data on the processor instead",
     "tensorrt": "use the Ascend tools (ATC, MindIE) for inference",
     "torch_tensorrt": "use the Ascend tools (ATC, MindIE) for inference",
@@ -39,6 +46,10 @@ _CALLS: dict[str, str] = {
     "torch.utils.cpp_extension.load_inline": "CUDA code must be written anew for Ascend (Ascend C), or done in torch",
 }
 _ASCEND = "an Ascend operator; use a torch function that does the same"
+#: Names that people give to the kernels they compile: `lightconv_cuda`, `autogptq_cuda_64`.
+_EXTENSION = re.compile(r"\w+_cuda(?:_\w+)?")
+_PROVIDER = re.compile(r"CUDAExecutionProvider|TensorrtExecutionProvider")
+_PROVIDER_ADVICE = "onnxruntime's build for Ascend has CANNExecutionProvider"
 _SMI = re.compile(r"\bnvidia-smi\b")
 _COMMANDS = frozenset({"system", "popen", "Popen", "run", "call", "check_call", "check_output", "getoutput", "split"})
 
@@ -66,11 +77,20 @@ class Library(Rule):
             found = script.resolve(node.func)
             if found in _CALLS:
                 script.report(node, Kind.HAND, f"{found} builds code for CUDA", _CALLS[found])
-        elif _SMI.search(inner(node)) and self._is_run(script):
+            elif tail(node.func) in ("import_module", "__import__"):
+                self._imported(node, inner(positional(node, 0)), script)
+        elif _PROVIDER.fullmatch(inner(node)):
+            script.report(node, Kind.HAND, f"{inner(node)} runs on NVIDIA cards", _PROVIDER_ADVICE)
+        elif _SMI.search(inner(node)) and (self._is_run(script) or self._is_command(node, script)):
             script.report(node, Kind.HAND, "nvidia-smi is not there", "npu-smi info prints other columns")
 
     def _is_run(self, script: Script) -> bool:
         return any(isinstance(parent, cst.Call) and tail(parent.func) in _COMMANDS for parent in script.parents)
+
+    def _is_command(self, node: cst.SimpleString, script: Script) -> bool:
+        """Kept for later: `command = 'nvidia-smi -L'`."""
+        begins = _SMI.match(inner(node).lstrip()) is not None
+        return begins and use_of(node, Shape.BARE, script) is not Use.PROSE
 
     def _imported(self, node: cst.CSTNode, module: str, script: Script) -> None:
         for name, advice in _LIBRARIES.items():
@@ -78,6 +98,8 @@ class Library(Rule):
                 kind = Kind.DIFFERS if name in ("apex", "deepspeed") and _has_build(module) else Kind.HAND
                 script.report(node, kind, f"{module} is made for CUDA", advice)
                 return
+        if _EXTENSION.fullmatch(module):
+            script.report(node, Kind.HAND, f"{module} has the name of kernels for CUDA", _KERNELS)
 
 
 def _has_build(module: str) -> bool:

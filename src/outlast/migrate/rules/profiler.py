@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import libcst as cst
@@ -10,7 +11,7 @@ from outlast.migrate.engine import ONE_WAY, Kind, Rule, Script
 from outlast.migrate.lines import add_line, can_stand_beside
 from outlast.migrate.namespace import NPU
 from outlast.migrate.neutral import ADVICE
-from outlast.migrate.tree import argument, dotted, tail
+from outlast.migrate.tree import argument, dotted, inner, tail
 
 _SIDES = {"npu": ("torch.profiler", "torch_npu.profiler", "CUDA", "NPU"),
           "cuda": ("torch_npu.profiler", "torch.profiler", "NPU", "CUDA")}  # fmt: skip
@@ -21,20 +22,26 @@ _TWINS = NPU["torch_npu.profiler"] & frozenset(
 #: of torch alone, and good on every device
 _SHARED = frozenset({"record_function"})
 _ACTIVITIES = frozenset({"CPU", "CUDA", "NPU"})
+#: Columns of the profiler's table, and attributes of its events.
+_COLUMN = re.compile(r"(?:self_)?cuda_(?:time(?:_total|_str|_total_str)?|memory_usage)")
+_COLUMN_ADVICE = "newer versions of torch call it device_…; torch_npu.profiler writes its tables to files"
 _OLD = "torch.autograd.profiler.profile"
 
 
 class Profiler(Rule):
     name: ClassVar[str] = "profiler"
     summary: ClassVar[str] = "torch.profiler with ProfilerActivity.CUDA ↔ torch_npu.profiler with ProfilerActivity.NPU"
-    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.Attribute, cst.ImportFrom, cst.Call)
+    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.Attribute, cst.ImportFrom, cst.Call, cst.SimpleString)
 
     def look(self, node: Any, script: Script) -> None:
         target = script.direction.target
         if isinstance(node, cst.Call):
             self._old_profiler(node, script)
             return
-        if ("ProfilerActivity", "CUDA") not in script.names.attributes | _swapped(script):
+        if _COLUMN.fullmatch(inner(node) if isinstance(node, cst.SimpleString) else tail(node)):
+            self._column(node, script)
+        known = script.names.attributes | _swapped(script)
+        if isinstance(node, cst.SimpleString) or ("ProfilerActivity", "CUDA") not in known:
             return
         if target == "any":
             if isinstance(node, cst.Attribute) and tail(node.value) == "ProfilerActivity" and node.attr.value != "CPU":
@@ -49,6 +56,10 @@ class Profiler(Rule):
             script.report(node, Kind.HAND, "key_averages is not there", "torch_npu.profiler writes its tables to files")
         elif script.resolve(node) == old and isinstance(script.parent(), cst.Attribute):
             self._module(node, old, new, script)
+
+    def _column(self, node: cst.Attribute | cst.SimpleString, script: Script) -> None:
+        if script.direction.target != "cuda" and script.is_torch():
+            script.report(node, Kind.HAND, f"{script.source(node)} is the time or memory of CUDA", _COLUMN_ADVICE)
 
     def _old_profiler(self, node: cst.Call, script: Script) -> None:
         asks = argument(node, "use_cuda")

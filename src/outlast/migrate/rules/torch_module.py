@@ -69,7 +69,7 @@ class TorchModule(Rule):
         renamed = _RENAMED[target].get(path.rpartition(".")[2], "")
         if path in ("OutOfMemoryError", "AcceleratorError"):
             self._error(node, found, root, script)
-        elif path and not renamed and _absent(root, path, script):
+        elif path and not renamed and is_absent(root, path, script):
             script.report(node, Kind.HAND, f"{root}.{path} has no twin", ABSENT.get(path.partition(".")[0], _NO_TWIN))
         else:
             self._rename(node, found, root, renamed, script)
@@ -127,7 +127,7 @@ class TorchModule(Rule):
         missing = [
             tail(alias.name)
             for alias in node.names
-            if _absent(root, _join(module[len(root) + 1 :], tail(alias.name)), script)
+            if is_absent(root, _join(module[len(root) + 1 :], tail(alias.name)), script)
         ]
         missing = [name for name in missing if name not in _RENAMED[target]]
         if missing:
@@ -164,7 +164,7 @@ class TorchModule(Rule):
             rest = path[len(root) + 1 :]
             if script.direction.target == "any":
                 script.report(node, Kind.HAND, f"import {path} has no neutral form", ADVICE)
-            elif rest and _absent(root, rest, script):
+            elif rest and is_absent(root, rest, script):
                 script.report(node, Kind.HAND, f"{path} has no twin", ABSENT.get(rest.partition(".")[0], ADVICE))
             elif alias.asname or root == "torch_npu.npu" or isinstance(alias.name, cst.Attribute):
                 script.change(alias.name, f"torch.{script.direction.target}{path[len(root) :]}")
@@ -175,7 +175,7 @@ def _root(found: str, script: Script) -> str:
     return next((root for root in _ROOTS[script.direction.target] if found == root or found.startswith(root + ".")), "")
 
 
-def _absent(root: str, path: str, script: Script) -> bool:
+def is_absent(root: str, path: str, script: Script) -> bool:
     """Whether the other side lacks a name; names below a class or a function belong to it."""
     tables = NPU if script.direction.target == "npu" else CUDA
     module = f"torch.{script.direction.target}"
