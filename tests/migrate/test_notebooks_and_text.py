@@ -180,6 +180,12 @@ def test_tools_without_a_twin_are_reported():
     assert [finding.line for finding in done.findings if finding.kind is Kind.HAND] == [1, 2]
 
 
+def test_variables_of_one_device_have_no_neutral_form_either():
+    text = "export CUDA_VISIBLE_DEVICES=0\nexport MY_CUDA=1\n"
+    done = migrate_lines(text, Direction("any"), shell=True)
+    assert [finding.line for finding in done.findings if finding.kind is Kind.HAND] == [1]
+
+
 def test_text_files_have_no_neutral_form():
     done = migrate_lines("device: cuda\n", Direction("any"), shell=False)
     assert done.text == "device: cuda\n" and done.findings[0].kind is Kind.HAND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from outlast.migrate.direction import Direction
+from outlast.migrate.direction import ENVIRONMENT, Direction
 from outlast.migrate.engine import Edit, Finding, Kind, Migrated, apply
 from outlast.migrate.names import is_device_name
 
@@ -112,7 +112,8 @@ def _without_comment(line: str) -> str:
 
 
 def _neutral(text: str, direction: Direction) -> tuple[Finding, ...]:
-    words = "|".join((*direction.sources, *direction.backends, "nvidia-smi", "npu-smi"))
+    variables = [name for pair in ENVIRONMENT for name in pair]
+    words = "|".join((*direction.sources, *direction.backends, "nvidia-smi", "npu-smi", *variables))
     word = re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])")
     found = ((number, word.search(_without_comment(line))) for number, line in enumerate(text.splitlines(), 1))
     advice = "text files have no neutral form: choose the device where the script is started"

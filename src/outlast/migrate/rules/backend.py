@@ -12,6 +12,8 @@ from outlast.migrate.engine import Kind, Rule, Script
 from outlast.migrate.neutral import ADVICE, device_expression, torch_name
 from outlast.migrate.tree import inner, opening, tail
 
+#: An expression can stand for a text in all of these; in a comparison it would ask something else.
+_VALUE_OF = (cst.Arg, cst.Assign, cst.IfExp)
 #: names of torch.distributed that belong to one library
 _NAMES = {"is_nccl_available", "ProcessGroupNCCL", "is_hccl_available", "ProcessGroupHCCL"}
 
@@ -55,7 +57,7 @@ class Backend(Rule):
 
     def _to_any(self, node: cst.SimpleString, text: str, script: Script) -> None:
         torch, device = torch_name(script), device_expression(script)
-        if device and text.lower() in script.direction.backends and isinstance(script.parent(), cst.Arg | cst.Assign):
+        if device and text.lower() in script.direction.backends and isinstance(script.parent(), _VALUE_OF):
             script.change(node, f"{torch}.distributed.get_default_backend_for_device({device})")
         else:
             script.report(node, Kind.HAND, f"{node.value} names the library of one device", ADVICE)
