@@ -199,3 +199,9 @@ def test_a_file_with_a_branch_for_the_target_says_so_even_where_nothing_changes(
     assert [finding.rule for finding in done.findings] == ["both-devices"]
     migrated_before = "import torch\nimport torch_npu\nuse_cuda = True\nx.npu()\n"
     assert not migrate_text(migrated_before, NPU_DIRECTION).findings
+
+
+def test_a_file_that_does_not_parse_says_where_and_not_every_token_that_could_stand_there():
+    said = migrate_text('x.cuda()\nprint "old"\n', NPU_DIRECTION).findings
+    assert [finding.line for finding in said] == [2, 1]
+    assert said[0].message == "left alone: parser error: error at 2:11"

@@ -14,7 +14,8 @@ class Unparsable(Exception):
 
     def __init__(self, why: str, line: int = 1) -> None:
         super().__init__(why)
-        self.why = (why.splitlines() or ["no reason given"])[0]
+        # LibCST lists every token that could have stood there; where reading ended says enough.
+        self.why = (why.splitlines() or ["no reason given"])[0].partition(": expected one of ")[0]
         self.line = max(line, 1)
 
 
