@@ -113,9 +113,9 @@ def write_all(kept: list[tuple[Path, Path]], found: Written, *, force: bool) -> 
     in_git = {} if force else _git_states([path for path, _ in kept])
     dirty = [path for path, clean in in_git.items() if clean is False]
     if dirty:
-        more = f" and {len(dirty) - 1} more" if len(dirty) > 1 else ""
+        who = f"{dirty[0]} and {len(dirty) - 1} more have" if len(dirty) > 1 else f"{dirty[0]} has"
         raise UsageError(
-            f"{dirty[0]}{more} has changes that git does not have yet; nothing was written",
+            f"{who} changes that git does not have yet; nothing was written",
             hint="commit them first, or use --force: the old files are then kept as .orig",
         )
     for path, aside in kept:
