@@ -17,7 +17,7 @@ from outlast.migrate.tree import dotted, tail
 _ROOTS = frozenset(
     "torch torchvision torchaudio lightning pytorch_lightning lightning_fabric accelerate transformers".split()
 )
-_NAMED = re.compile(r"cuda|nccl|cudnn|nvtx|gpu", re.I)
+_NAMED = re.compile(r"cuda|nccl|cudnn|nvtx", re.I)
 _ADVICE = "made for NVIDIA cards: look for a way that every device has, or guard it"
 
 
