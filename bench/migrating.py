@@ -1,13 +1,14 @@
 """How right and how fast `outlast migrate` is, on real code that it was not written for.
 
 The code is whatever lies in the folders that `OUTLAST_BENCH_CODE` names, separated by colons: checkouts or installed
-packages. Device sites are counted by tokens, on their own, not by the rules.
+packages; a file that occurs twice counts once. Device sites are counted by tokens, on their own, not by the rules.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
+import hashlib
 import io
 import os
 import re
@@ -20,10 +21,14 @@ from pathlib import Path
 from bench.common import Result
 from outlast.migrate import Direction, Kind, Migrated, Source, SourceError, migrate_text
 from outlast.migrate.files import find
+from outlast.migrate.namespace import NPU
 
 _DEVICE = re.compile(r"""^[rRbBuUfF]*(['"]{1,3})cuda(?::(?:\d+|%[dsi]|\{.*\})?)?\1$""")
 _LIBRARY = re.compile(r"""^[rRuU]*(['"])(?:nccl|NCCL|CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING)\1$""")
-_TOKEN = re.compile(r"(?i)npu|cuda|hccl|nccl|ascend|DataParallel|autocast")
+#: What a line must have held for a change to it to be needed; the import comes on top.
+_NEEDED = re.compile(r"(?i)cuda|nccl|\bgpu|DataParallel|\bDP\(|autocast|profiler")
+_ADDED = re.compile(r"\s*import torch_npu\s*")
+_WRITTEN = re.compile(r"\btorch\.npu\.([A-Za-z_]\w*)")
 
 
 def measure() -> list[Result]:
@@ -43,7 +48,8 @@ class Survey:
 
     def __init__(self) -> None:
         self.files = self.parsed = self.sites = self.answered = self.lines = self.needless = 0
-        self.again = self.back = 0
+        self.again = self.back = self.silent = self.unknown_names = 0
+        self._seen: set[bytes] = set()
         self.cpu_s = self.slowest_s = 0.0
         self.missed: list[str] = []
         self.one_way: list[str] = []
@@ -52,8 +58,10 @@ class Survey:
     def read(self, path: Path) -> None:
         data = path.read_bytes()
         to, back = Direction("npu"), Direction("cuda")
-        if not to.concerns(data):
+        digest = hashlib.sha256(data).digest()
+        if not to.concerns(data) or digest in self._seen:
             return
+        self._seen.add(digest)
         try:
             text = Source.decode(data).text
             ast.parse(text)
@@ -70,6 +78,7 @@ class Survey:
         self.back += home == text
         if home != text:
             self.one_way.append(str(path))
+            self.silent += all("way back" not in finding.advice for finding in done.findings)
         self._sites(path, text, done)
         if self.files % 100 == 0:
             self.memory_mib.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
@@ -82,10 +91,13 @@ class Survey:
                 self.answered += 1
             else:
                 self.missed.append(f"{path}:{line}")
-        for line in difflib.unified_diff(text.splitlines(), done.text.splitlines(), n=0):
-            if line[:1] == "+" and line[:3] != "+++":
-                self.lines += 1
-                self.needless += not _TOKEN.search(line)
+        for old, new in _hunks(text, done.text):
+            size = max(len(old), len(new))
+            self.lines += size
+            needed = any(_NEEDED.search(line) for line in old) or all(_ADDED.fullmatch(line) for line in new)
+            self.needless += 0 if needed else size
+        written = set(_WRITTEN.findall(done.text)) - set(_WRITTEN.findall(text))
+        self.unknown_names += len(written - NPU["torch.npu"])
 
     def results(self) -> list[Result]:
         files = max(self.files, 1)
@@ -100,8 +112,10 @@ class Survey:
                 True,
             ),
             ("needless", 100 * self.needless / max(self.lines, 1), "% of changed lines without a device", 2, False),
+            ("names", self.unknown_names, "names written that torch_npu lacks", 0, False),
             ("again", self.again * share, "% of files that a second run leaves alone", 100, True),
             ("back", self.back * share, "% of files equal after there and back", 95, True),
+            ("silent", self.silent, "files that differ after it without a word", 0, False),
             ("cpu", self.cpu_s / files, "CPU seconds a file", 0.5, False),
             ("memory", grown, "MiB grown over the second half", 20, False),
         ]
@@ -110,6 +124,14 @@ class Survey:
                    value >= limit if least else value <= limit, {}, note=f"{self.files} files")
             for name, value, unit, limit, least in rows
         ]  # fmt: skip
+
+
+def _hunks(before: str, after: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Changed lines, old and new side by side."""
+    old, new = before.splitlines(), after.splitlines()
+    for tag, first, last, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield old[first:last], new[start:end]
 
 
 def device_lines(text: str) -> Iterator[int]:
