@@ -15,7 +15,7 @@ from outlast.migrate.engine import Kind, Rule, Script
 from outlast.migrate.tree import dotted, tail
 
 _ROOTS = frozenset(
-    "torch torchvision torchaudio lightning pytorch_lightning lightning_fabric accelerate transformers".split()
+    "torch torchvision torchaudio lightning pytorch_lightning lightning_fabric accelerate transformers numba".split()
 )
 _NAMED = re.compile(r"cuda|nccl|cudnn|nvtx", re.I)
 _ADVICE = "made for NVIDIA cards: look for a way that every device has, or guard it"
@@ -55,5 +55,8 @@ class NamedForCuda(Rule):
                 continue
             if name.startswith("torch.backends.cudnn"):
                 script.report(node, Kind.DIFFERS, f"{name} has no effect on an NPU", "it may stay")
+            elif name.startswith("numba."):
+                # The import is listed as something to do; the lines of a kernel are parts of that.
+                script.report(node, Kind.KEPT, f"{name} kept: part of a kernel for CUDA")
             else:
                 script.report(node, Kind.HAND, f"{name} is named for CUDA", _ADVICE)
