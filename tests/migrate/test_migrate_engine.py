@@ -205,3 +205,9 @@ def test_a_file_that_does_not_parse_says_where_and_not_every_token_that_could_st
     said = migrate_text('x.cuda()\nprint "old"\n', NPU_DIRECTION).findings
     assert [finding.line for finding in said] == [2, 1]
     assert said[0].message == "left alone: parser error: error at 2:11"
+
+
+def test_mindspore_code_with_a_branch_for_both_says_so():
+    text = "import mindspore as ms\nms.set_context(device_target='GPU')\nms.set_context(device_target='Ascend')\n"
+    said = [finding.rule for finding in migrate_text(text, NPU_DIRECTION).findings]
+    assert said == ["both-devices", "mindspore-target"]

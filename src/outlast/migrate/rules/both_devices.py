@@ -8,8 +8,8 @@ from typing import ClassVar
 from outlast.migrate.engine import ONE_WAY, Kind, Rule, Script
 
 _TARGETS = {
-    "npu": re.compile(rb"torch\.npu\b|torch_npu\b|[\"']npu[\"':]|\.npu\(|[\"']hccl[\"']"),
-    "cuda": re.compile(rb"torch\.cuda\b|[\"']cuda[\"':]|\.cuda\(|[\"']nccl[\"']"),
+    "npu": re.compile(rb"torch\.npu\b|torch_npu\b|[\"']npu[\"':]|\.npu\(|[\"']hccl[\"']|device_target=[\"']Ascend"),
+    "cuda": re.compile(rb"torch\.cuda\b|[\"']cuda[\"':]|\.cuda\(|[\"']nccl[\"']|device_target=[\"']GPU"),
 }
 _IMPORT = re.compile(rb"(?m)^\s*import torch_npu\s*$")
 
