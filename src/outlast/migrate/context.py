@@ -6,6 +6,7 @@ comparison, a dictionary. Texts for people and keys are never devices; a bare `'
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import Enum, auto
 
@@ -69,6 +70,8 @@ _OPTION_CALLS = frozenset(
 _FIELD_CALLS = frozenset("field Field Option Argument Parameter attrib ib".split())
 _BRANCHES = (cst.BooleanOperation, cst.ConcatenatedString, cst.NamedExpr, cst.StarredElement, cst.Lambda,
              cst.FormattedStringExpression, cst.FormattedString)  # fmt: skip
+#: Variables whose strings become parts of names: `suffixes = ['cpu', 'cuda']` of libraries that are built.
+_LISTS_NAMES = re.compile(r"^__all__$|(?:^|_)(?:suffix|suffixes|suffices|ext|exts|libs?|libraries|tags?)$")
 _CONTAINERS = (cst.List, cst.Tuple, cst.Set)
 
 
@@ -167,13 +170,24 @@ class _Judge:
         if isinstance(parent, cst.Assert | cst.Raise):
             return Use.PROSE if not isinstance(parent, cst.Assert) or parent.msg is child else Use.UNSURE
         if isinstance(parent, cst.Index | cst.SubscriptElement | cst.Slice):
-            return Use.KEY
+            return self._subscript(child, parents)
         names = self._receivers(child, parent, parents)
         if names is None:
             return Use.UNSURE
-        if "__all__" in names:
+        if self._shape is Shape.BARE and any(_LISTS_NAMES.search(name) for name in names):
             return Use.KEY
         return self._with_evidence(any(self._holds_device(name) for name in names))
+
+    def _subscript(self, child: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> Use:
+        """A key, but for `device: Literal['cpu', 'cuda']`, which says what the default may be."""
+        subscript = next((each for each in reversed(parents) if isinstance(each, cst.Subscript)), None)
+        if subscript is None or tail(subscript.value) != "Literal":
+            return Use.KEY
+        values = [each.slice.value for each in subscript.slice if isinstance(each.slice, cst.Index)]
+        self._beside([value for value in values if value is not child])
+        holder = next((each for each in reversed(parents) if isinstance(each, cst.Param | cst.AnnAssign)), None)
+        name = holder.name.value if isinstance(holder, cst.Param) else tail(holder.target) if holder else ""
+        return Use.KEY if self._knows_both else self._with_evidence(self._holds_device(name))
 
     def _receivers(self, child: cst.CSTNode, parent: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> list[str] | None:
         """The names that take the value; None where a value has no such name."""

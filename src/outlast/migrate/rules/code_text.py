@@ -15,11 +15,14 @@ from outlast.migrate.tree import inner, opening, tail
 
 #: Calls that take the full name of something as a text.
 _BY_NAME = frozenset({"patch", "setattr", "delattr", "import_module", "spy", "importorskip", "resolve", "locate"})
+#: Code, settings and commands, as they look inside a text; quotes may be escaped there.
+_LOOKS = (
+    r"torch\.{word}\.\w|\w\.{word}\(|(?:\.to|device)\(\\?['\"]{word}|device=\\?['\"]{word}"
+    r"|(?:\b|\\n)device: *['\"]?{word}|environ\b.*\b{variable}_"
+)
 _CODE = {
-    "cuda": re.compile(
-        r"torch\.cuda\.\w|\w\.cuda\(|(?:\.to|device)\(\\?['\"]cuda|device=\\?['\"]cuda|environ\b.*\bCUDA_"
-    ),
-    "npu": re.compile(r"torch\.npu\.\w|\w\.npu\(|(?:\.to|device)\(\\?['\"]npu|device=\\?['\"]npu|environ\b.*\bASCEND_"),
+    word: re.compile(_LOOKS.format(word=word, variable=variable))
+    for word, variable in (("cuda", "CUDA"), ("npu", "ASCEND"))
 }
 _KEPT = "code in a text is kept as it is"
 

@@ -17,6 +17,8 @@ _WHY = {
     Use.KEY: "a name or a key, not a device",
     Use.UNSURE: "nothing in this file shows that it is a device",
 }
+#: An expression cannot stand there, or would mean something else.
+_LITERALS_ONLY = (cst.Comparison, cst.MatchValue, cst.ConcatenatedString, cst.Index)
 #: Only a name that goes straight into torch makes 'gpu:0' a device.
 _GPU_SINKS = frozenset({"to", "device", "set_device"})
 
@@ -124,7 +126,7 @@ class DeviceString(Rule):
         method = isinstance(parent, cst.Arg) and isinstance(above, cst.Call) and isinstance(above.func, cst.Attribute)
         if method and tail(getattr(above, "func", None)) in ("startswith", "endswith", "replace", "split"):
             expression = ""
-        if not expression or isinstance(parent, cst.Comparison | cst.MatchValue | cst.ConcatenatedString):
+        if not expression or isinstance(parent, _LITERALS_ONLY):
             script.report(node, Kind.HAND, f"{node.value} has no neutral form here", ADVICE)
         elif text in script.direction.sources:
             script.change(node, expression)
