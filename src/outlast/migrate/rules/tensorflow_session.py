@@ -50,9 +50,9 @@ class TensorflowSession(Rule):
         modules = (
             [dotted(node.module)] if isinstance(node, cst.ImportFrom) else [dotted(each.name) for each in node.names]
         )
-        top = len(script.parents) == 2
+        top = not any(isinstance(each, cst.FunctionDef | cst.ClassDef) for each in script.parents)
         if any(module.partition(".")[0] == "tensorflow" for module in modules) and top and self._import is None:
-            self._import = script.parent()
+            self._import = script.parents[1]
         if any(module.startswith("npu_bridge") for module in modules):
             self._present = True
             if script.direction.target == "cuda":
@@ -65,6 +65,11 @@ class TensorflowSession(Rule):
         if found is None:
             return
         keyword, wrapper, parameter = found
+        if self._import is None and not self._present:
+            script.report(
+                node, Kind.HAND, f"{tail(node.func)} where tensorflow is not imported at the top", f"use {wrapper}"
+            )
+            return
         config = argument(node, keyword)
         value = config.value if config else positional(node, 2) if name in _THIRD else None
         if value is None and any(arg.star or (arg.keyword is None and name not in _THIRD) for arg in node.args):
@@ -105,4 +110,6 @@ class TensorflowSession(Rule):
 
     def finish(self, script: Script) -> None:
         if self._needed and not self._present and self._import is not None:
-            add_line(script, self._import, f"from {_MODULE} import {', '.join(sorted(self._needed))}")
+            # Not into a `try`: there a missing npu_bridge would pass for a missing tensorflow.
+            before = not isinstance(self._import, cst.SimpleStatementLine)
+            add_line(script, self._import, f"from {_MODULE} import {', '.join(sorted(self._needed))}", before=before)
