@@ -57,7 +57,9 @@ _COMMANDS = frozenset({"system", "popen", "Popen", "run", "call", "check_call", 
 class Library(Rule):
     name: ClassVar[str] = "library"
     summary: ClassVar[str] = "Libraries, kernels and tools that only one kind of card has are listed with advice"
-    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (cst.Import, cst.ImportFrom, cst.Call, cst.SimpleString)
+    nodes: ClassVar[tuple[type[cst.CSTNode], ...]] = (
+        cst.Import, cst.ImportFrom, cst.Call, cst.SimpleString, cst.FormattedStringText,
+    )  # fmt: skip
 
     def look(self, node: Any, script: Script) -> None:
         if script.direction.target == "cuda":
@@ -79,17 +81,21 @@ class Library(Rule):
                 script.report(node, Kind.HAND, f"{found} builds code for CUDA", _CALLS[found])
             elif tail(node.func) in ("import_module", "__import__"):
                 self._imported(node, inner(positional(node, 0)), script)
-        elif _PROVIDER.fullmatch(inner(node)):
-            script.report(node, Kind.HAND, f"{inner(node)} runs on NVIDIA cards", _PROVIDER_ADVICE)
-        elif _SMI.search(inner(node)) and (self._is_run(script) or self._is_command(node, script)):
+        else:
+            self._text(node, node.value if isinstance(node, cst.FormattedStringText) else inner(node), script)
+
+    def _text(self, node: cst.SimpleString | cst.FormattedStringText, text: str, script: Script) -> None:
+        if _PROVIDER.fullmatch(text):
+            script.report(node, Kind.HAND, f"{text} runs on NVIDIA cards", _PROVIDER_ADVICE)
+        elif _SMI.search(text) and (self._is_run(script) or self._is_command(node, text, script)):
             script.report(node, Kind.HAND, "nvidia-smi is not there", "npu-smi info prints other columns")
 
     def _is_run(self, script: Script) -> bool:
         return any(isinstance(parent, cst.Call) and tail(parent.func) in _COMMANDS for parent in script.parents)
 
-    def _is_command(self, node: cst.SimpleString, script: Script) -> bool:
+    def _is_command(self, node: cst.CSTNode, text: str, script: Script) -> bool:
         """Kept for later: `command = 'nvidia-smi -L'`."""
-        begins = _SMI.match(inner(node).lstrip()) is not None
+        begins = _SMI.match(text.lstrip()) is not None
         return begins and use_of(node, Shape.BARE, script) is not Use.PROSE
 
     def _imported(self, node: cst.CSTNode, module: str, script: Script) -> None:
