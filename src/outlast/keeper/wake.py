@@ -52,8 +52,10 @@ def still_ours(home: Home, lock: int) -> bool:
     """Whether the lock that we hold is still the home's: not when somebody removed the home under us."""
     try:
         return os.path.samestat(os.fstat(lock), home.lock.stat())
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError:
+        return True  # a disk that cannot be asked now is no home that was removed
 
 
 def end_keeper(home: Home, patience_s: float = 5.0, *, by_force: bool = False) -> None:
