@@ -6,11 +6,13 @@ has moved on, or the next stint is somewhere else.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from outlast.errors import NotFoundError, SpecError, UsageError
@@ -18,19 +20,28 @@ from outlast.hub.bare import Bare
 from outlast.hub.checkouts import Checkouts
 from outlast.hub.pointers import Pointer
 from outlast.hub.repository import Repository
-from outlast.operations.repositories import Pinned
+from outlast.model.quantities import format_size
+from outlast.operations.repositories import Pinned, Tell
 from outlast.platforms.base import Hosts
 from outlast.settings import Settings
 from outlast.store.assets import Asset
 
+#: How often it is looked how much has come.
+_LOOK_S = 0.5
 
-def find_hosted(settings: Settings, platforms: Iterable[str], asset: Asset, where: str) -> Pinned | None:
-    """What a name means in the repositories of these platforms, in their order, with the accounts of this home."""
-    found = (_find(settings, name, asset, where) for name in platforms)
+
+def find_hosted(
+    settings: Settings, platforms: Iterable[str], asset: Asset, where: str, tell: Tell = lambda words: None
+) -> Pinned | None:
+    """What a name means in the repositories of these platforms, in their order, with the accounts of this home.
+
+    `tell` hears how much has come, from a thread of its own.
+    """
+    found = (_find(settings, name, asset, where, tell) for name in platforms)
     return next((each for each in found if each is not None), None)
 
 
-def _find(settings: Settings, name: str, asset: Asset, where: str) -> Pinned | None:
+def _find(settings: Settings, name: str, asset: Asset, where: str, tell: Tell) -> Pinned | None:
     from outlast.platforms.registry import create, is_known
 
     if name == "local" or not is_known(name, settings):
@@ -42,41 +53,79 @@ def _find(settings: Settings, name: str, asset: Asset, where: str) -> Pinned | N
         commit = platform.find_commit(asset)
         if commit is None:
             return None
-        found = _bring(settings.home / "cache", name, platform, asset, commit)
+        found = _bring(settings.home / "cache", name, platform, asset, commit, tell)
     except (NotFoundError, UsageError) as error:
         raise SpecError(f"{where}: {error.message}", hint=error.hint) from None
     inner = f"/{asset.path}" if asset.path else ""
     return Pinned(found, f"{asset.root}{inner}@{commit}")
 
 
-def _bring(cache: Path, name: str, platform: Hosts, asset: Asset, commit: str) -> Path:
+def _bring(cache: Path, name: str, platform: Hosts, asset: Asset, commit: str, tell: Tell) -> Path:
     kind, _, path = asset.root.partition(":")
     owner, _, called = path.partition("/")
     own = hashlib.sha256(f"{name} {asset.root}".encode()).hexdigest()[:16]
     repository = Repository(id=own, owner=owner, name=called, kind=kind)  # type: ignore[arg-type]
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(prefix="asset-", dir=cache) as folder:
-        brought = _Brought(platform, asset, commit, Path(folder, "repository.git"))
+        words = f"bringing {asset.root} from {name}"
+        target = Path(folder, "repository.git")
+        brought = _Brought(platform, asset, commit, target, lambda: _followed(target, words, tell))
         return Checkouts(brought, cache / "assets").bring(repository, commit, asset.path)
+
+
+Following = Callable[[], contextlib.AbstractContextManager[None]]
+
+
+@contextlib.contextmanager
+def _followed(folder: Path, words: str, tell: Tell) -> Iterator[None]:
+    """Tell how much lies in a folder while something fills it: git says nothing that could be passed on."""
+    over = threading.Event()
+
+    def follow() -> None:
+        while not over.wait(_LOOK_S):
+            tell(f"{words}: {format_size(_size_below(folder))}")
+
+    tell(words)
+    thread = threading.Thread(target=follow, name="outlast-following", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _size_below(folder: Path) -> int:
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):  # what is whole gets another name just now
+                total += os.stat(os.path.join(place, name)).st_size  # noqa: PTH116, PTH118 - thousands of files
+    return total
 
 
 class _Brought:
     """One commit of a platform's repository, fetched when it is first looked at, and its LFS objects likewise."""
 
-    def __init__(self, platform: Hosts, asset: Asset, commit: str, folder: Path) -> None:
+    def __init__(
+        self, platform: Hosts, asset: Asset, commit: str, folder: Path, following: Following
+    ) -> None:  # fmt: skip
         self._platform = platform
+        self._following = following
         self._named = (asset, commit, folder)
         self._objects: _Objects | None = None
 
     def bare(self, repository: Repository) -> Bare:
         folder = self._named[2]
         if not folder.exists():
-            self._platform.fetch_commit(*self._named)
+            with self._following():
+                self._platform.fetch_commit(*self._named)
         return Bare(folder)
 
     def objects(self, repository: Repository) -> _Objects:
         if self._objects is None:
-            self._platform.fetch_objects(*self._named)
+            with self._following():
+                self._platform.fetch_objects(*self._named)
             self._objects = _Objects(self._named[2] / "lfs" / "objects")
         return self._objects
 

@@ -35,6 +35,8 @@ class Elsewhere(NamedTuple):
 InHub = Callable[[Asset, str], Pinned | None]
 #: The same for a hub that may be on another machine.
 InAnyHub = Callable[[Asset, str], Pinned | Elsewhere | None]
+#: Hears, in words, how far something has come.
+Tell = Callable[[str], None]
 
 
 class Assets(NamedTuple):
@@ -80,10 +82,11 @@ def hub_finder(settings: Settings, visitor: Visitor | None) -> InHub:
     return find
 
 
-def any_hub(settings: Settings, visitor: Visitor | None, platforms: Iterable[str]) -> InHub:
+def any_hub(settings: Settings, visitor: Visitor | None, platforms: Iterable[str], tell: Tell | None = None) -> InHub:
     """Looks into the hub of a home, then into the repositories that these platforms keep.
 
-    Those are seen with the accounts of the home, which are not for the visitors of a server.
+    Those are seen with the accounts of the home, which are not for the visitors of a server. `tell` hears how much of
+    what is found there has been brought.
     """
     here = hub_finder(settings, visitor)
     if visitor is not None:
@@ -92,9 +95,13 @@ def any_hub(settings: Settings, visitor: Visitor | None, platforms: Iterable[str
     def find(asset: Asset, where: str) -> Pinned | None:
         from outlast.operations.hosted import find_hosted
 
-        return here(asset, where) or find_hosted(settings, platforms, asset, where)
+        return here(asset, where) or find_hosted(settings, platforms, asset, where, tell or _silent)
 
     return find
+
+
+def _silent(words: str) -> None:
+    """Nobody listens."""
 
 
 def bring_project(settings: Settings, visitor: Visitor, text: str) -> tuple[Path, str]:

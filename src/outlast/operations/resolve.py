@@ -29,7 +29,7 @@ from outlast.operations.notices import find_notices
 from outlast.operations.outputs import FoundOutputs, clashes, find_outputs, path_of, places_for
 from outlast.operations.patterns import find_patterns
 from outlast.operations.problems import Problems, guess_path
-from outlast.operations.repositories import any_hub
+from outlast.operations.repositories import Tell, any_hub
 from outlast.operations.said import Said, Sayings
 from outlast.operations.surroundings import find_env, find_params, find_secrets
 from outlast.operations.target import Target, absolute, find_target
@@ -90,25 +90,23 @@ class Resolved:
         return RunSpec(id=id, created_at=created_at, code=pack, code_folder=str(self.folder), **kept)
 
 
-def resolve(request: RunRequest, settings: Settings) -> Resolved:
-    """Check a request against this machine. Raises one `SpecError`; changes nothing."""
+def resolve(request: RunRequest, settings: Settings, tell: Tell | None = None) -> Resolved:
+    """Check a request against this machine. Raises one `SpecError`; `tell` hears of inputs that are brought here."""
     target = find_target(request.target, request.cwd)
     if target.is_job:
         from outlast.operations.openpai import request_from_job
 
         find_contract(Sayings(request, target.toml), target)
         asked = request_from_job(request, settings, target)
-        return asked.complete(_Resolving(asked.request, settings, asked.target).resolve())
-    return _Resolving(request, settings, target).resolve()
+        return asked.complete(_Resolving(asked.request, settings, asked.target, tell).resolve())
+    return _Resolving(request, settings, target, tell).resolve()
 
 
 class _Resolving:
     """One request on its way through the checks."""
 
-    def __init__(self, request: RunRequest, settings: Settings, target: Target) -> None:
-        self.request = request
-        self.settings = settings
-        self.target = target
+    def __init__(self, request: RunRequest, settings: Settings, target: Target, tell: Tell | None) -> None:
+        self.request, self.settings, self.target, self.tell = request, settings, target, tell
         self.said = Sayings(request, target.toml)
         self.problems = Problems()
         self.values: dict[str, Any] = {}
@@ -122,7 +120,7 @@ class _Resolving:
             self._store, self._sandbox, self._network, self._patterns,
         )  # fmt: skip
         platforms = self.said.platforms(self.settings.platform).value.split(",")
-        in_hub = any_hub(self.settings, self.request.visitor, platforms)
+        in_hub = any_hub(self.settings, self.request.visitor, platforms, self.tell)
         if self.request.inputs is not None:
             found = read_inputs(self.request.inputs, self.problems, in_hub)
         else:

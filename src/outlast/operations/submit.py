@@ -179,7 +179,7 @@ def checking(request: RunRequest, settings: Settings, home: Home, progress: Prog
         from outlast.operations.evaluated import with_results
 
         request = with_results(request, settings, lambda words: _tell(progress, words))
-    resolved = resolve(request, settings)
+    resolved = resolve(request, settings, lambda words: _tell(progress, words))
     if request.name is not None:
         refuse_second_of_name(settings, request.name, resolved.user)
     _tell(progress, f"packing {resolved.folder}")

@@ -1,6 +1,8 @@
 """Inputs that a run names from the repositories of Xihe: no clone, no hub of one's own."""
 
+import re
 import subprocess
+import threading
 from dataclasses import replace
 
 import pytest
@@ -11,6 +13,7 @@ from outlast.model.visitor import Visitor
 from outlast.operations.repositories import any_hub
 from outlast.operations.resolve import resolve
 from outlast.platforms.accounts import Account, Accounts
+from outlast.platforms.xihe.repository import Remote
 from outlast.settings import Settings
 from outlast.store.assets import read_asset
 
@@ -50,6 +53,23 @@ def numbers(bench):
 
 def _find(settings, text, platforms=("local", "there"), visitor=None):
     return any_hub(settings, visitor, platforms)(read_asset(text), "--data")
+
+
+def test_it_is_told_how_much_has_come(signed_in, numbers, monkeypatch):
+    told, is_told, fetch = [], threading.Event(), Remote.fetch_objects
+
+    def fetch_objects(self, folder, commit, path):
+        fetch(self, folder, commit, path)
+        assert is_told.wait(150), told
+
+    def tell(words):
+        told.append(words)
+        if re.fullmatch(rf"bringing dataset:ann/{NAME} from there: 6\d\d\.\d KB", words):
+            is_told.set()
+
+    monkeypatch.setattr(Remote, "fetch_objects", fetch_objects)
+    any_hub(signed_in(), None, ("there",), tell)(read_asset(f"dataset:ann/{NAME}"), "--data")
+    assert told[0] == f"bringing dataset:ann/{NAME} from there"
 
 
 def test_a_name_is_brought_home_pinned_with_its_large_files(signed_in, numbers):
