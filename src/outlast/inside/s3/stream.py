@@ -61,8 +61,8 @@ def _abandoned(server: Server, key: str, upload: str) -> Steps[None]:
     """Abort until the server has nothing more of it.
 
     A part whose try was broken off may still be under way and land after the abort, so S3 asks to repeat it until no
-    part is listed. And "no such upload" is only believed the second time: SeaweedFS also says so when it was too busy
-    to look.
+    part is listed. And "no such upload" is only believed the second time: a server whose own look-up failed may say
+    the same.
     """
     query = [("uploadId", upload)]
     was_unknown = False
