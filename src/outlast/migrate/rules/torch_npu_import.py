@@ -13,6 +13,9 @@ from outlast.migrate.tree import dotted
 _LINE = "import torch_npu"
 _ACTIVATIONS = frozenset({"torch_npu", "torch_npu.contrib.transfer_to_npu"})
 
+#: Rules whose changes have nothing to do with torch.
+_WITHOUT_TORCH = frozenset({"environment", "mindspore-target", "tensorflow-device", "tensorflow-session"})
+
 
 class TorchNpuImport(Rule):
     name: ClassVar[str] = "torch-npu-import"
@@ -41,7 +44,8 @@ class TorchNpuImport(Rule):
 
     def finish(self, script: Script) -> None:
         first = self._first
-        if script.direction.target != "npu" or first is None or self._present or not script.edits:
+        changes = {finding.rule for finding in script.findings if finding.kind is Kind.CHANGED} - _WITHOUT_TORCH
+        if script.direction.target != "npu" or first is None or self._present or not changes:
             return
         if can_stand_beside(script, first):
             add_line(script, first, _LINE, before=self._before)
