@@ -8,8 +8,10 @@ from typing import ClassVar
 from outlast.migrate.engine import ONE_WAY, Kind, Rule, Script
 
 _TARGETS = {
-    "npu": re.compile(rb"torch\.npu\b|torch_npu\b|[\"']npu[\"':]|\.npu\(|[\"']hccl[\"']|device_target=[\"']Ascend"),
-    "cuda": re.compile(rb"torch\.cuda\b|[\"']cuda[\"':]|\.cuda\(|[\"']nccl[\"']|device_target=[\"']GPU"),
+    "npu": re.compile(
+        rb"torch\.npu\b|torch_npu\b|[\"']npu[\"':]|\.npu\(|[\"']hccl[\"']|device_target=[\"']Ascend|\bASCEND_RT_VIS"
+    ),
+    "cuda": re.compile(rb"torch\.cuda\b|[\"']cuda[\"':]|\.cuda\(|[\"']nccl[\"']|device_target=[\"']GPU|\bCUDA_VIS"),
 }
 _IMPORT = re.compile(rb"(?m)^\s*import torch_npu\s*$")
 

@@ -54,7 +54,9 @@ class Environment(Rule):
             return
         table = script.direction.environment
         if text in table:
-            if isinstance(node, cst.SimpleString) and use_of(node, Shape.BARE, script) is not Use.PROSE:
+            if self._has_branch_for(table[text], node, script):
+                script.report(node, Kind.KEPT, f"{text} kept: the other branch says {table[text]}")
+            elif isinstance(node, cst.SimpleString) and use_of(node, Shape.BARE, script) is not Use.PROSE:
                 start = script.span(node)[0] + skip
                 script.replace(start, start + len(text), table[text])
             return
@@ -67,6 +69,12 @@ class Environment(Rule):
                 script.replace(base + found.start(), base + found.end(), table[found.group(0)])
         elif use_of(node, Shape.BARE, script) is not Use.PROSE:
             script.report(node, Kind.KEPT, f"{settings[0].group(0)} kept: a text, not a command", "change it by hand")
+
+    def _has_branch_for(self, twin: str, node: cst.CSTNode, script: Script) -> bool:
+        """`'ASCEND_RT_VISIBLE_DEVICES' if on_npu else 'CUDA_VISIBLE_DEVICES'`."""
+        parent = script.parent()
+        branches = [parent.body, parent.orelse] if isinstance(parent, cst.IfExp) else []
+        return any(inner(branch) == twin for branch in branches if branch is not node)
 
     def _is_command(self, text: str, script: Script) -> bool:
         """`CUDA_VISIBLE_DEVICES=0 python train.py`, run by a shell or kept for one, whole or in pieces."""
