@@ -11,7 +11,7 @@ from outlast.migrate.engine import Kind, Rule, Script
 from outlast.migrate.tree import inner, tail
 
 #: What CUDA and its libraries call themselves in their messages; device strings are written small.
-_SPEAKER = re.compile(r"(?<![A-Za-z_])(?:CUDA|cuDNN|CUDNN|CUBLAS|cuBLAS|NCCL)(?![A-Za-z])")
+_SPEAKER = re.compile(r"(?<![A-Za-z_])(?:CUDA|cuDNN|CUDNN|CUBLAS|cuBLAS|NCCL)(?![A-Za-z])|^(?:nvidia|NVIDIA)$")
 _METHODS = frozenset({"startswith", "endswith", "find", "search", "match", "findall", "count"})
 _ADVICE = "ask for what every device says ('out of memory'), or catch torch.OutOfMemoryError"
 

@@ -30,6 +30,7 @@ _LIBRARIES: dict[str, str] = {
     "cuda.cudart": _KERNELS,
     "tinycudann": _KERNELS,
     "cutlass": _KERNELS,
+    "polygraphy": "use the Ascend tools (ATC, MindIE) for inference",
     "nvidia": "NVIDIA's own package; read the data on the processor instead",
     "tensorrt": "use the Ascend tools (ATC, MindIE) for inference",
     "torch_tensorrt": "use the Ascend tools (ATC, MindIE) for inference",
@@ -48,6 +49,8 @@ _CALLS: dict[str, str] = {
 _ASCEND = "an Ascend operator; use a torch function that does the same"
 #: Names that people give to the kernels they compile: `lightconv_cuda`, `autogptq_cuda_64`.
 _EXTENSION = re.compile(r"\w+_cuda(?:_\w+)?")
+#: The same as part of a package; `to_cuda` and its like are functions.
+_KERNEL_NAME = re.compile(r"fused_|\w+_(?:ext|kernel|conv|attn)_|\w*conv_")
 _PROVIDER = re.compile(r"CUDAExecutionProvider|TensorrtExecutionProvider")
 _PROVIDER_ADVICE = "onnxruntime's build for Ascend has CANNExecutionProvider"
 _SMI = re.compile(r"\bnvidia-smi\b")
@@ -74,7 +77,8 @@ class Library(Rule):
                 names = [] if isinstance(node.names, cst.ImportStar) else [tail(alias.name) for alias in node.names]
                 module = dotted(node.module)
                 found = next((f"{module}.{name}" for name in names if f"{module}.{name}" in _LIBRARIES), module)
-                self._imported(node, found, script)
+                kernels = [name for name in names if name.endswith("_cuda") and _KERNEL_NAME.match(name)]
+                self._imported(node, kernels[0] if kernels else found, script)
         elif isinstance(node, cst.Call):
             found = script.resolve(node.func)
             if found in _CALLS:
