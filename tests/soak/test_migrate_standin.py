@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from outlast.operations.migrate_trial import try_migrated
+from servers.ports import free_ports
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 PYTHON = os.environ.get("OUTLAST_TORCH_PYTHON", sys.executable)
@@ -52,7 +53,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 
 
 def work(rank, size):
-    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", "29617"
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", "PORT"
     dist.init_process_group("nccl", rank=rank, world_size=size)
     torch.cuda.set_device(rank)
     torch.manual_seed(0)
@@ -94,7 +95,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("script", [PLAIN, TWO_RANKS], ids=["plain", "two ranks"])
 @pytest.mark.parametrize("light", [True, False], ids=["names", "device"])
 def test_a_migrated_training_prints_the_same_numbers(home, folder, script, light):
-    Path("train.py").write_text(script)
+    Path("train.py").write_text(script.replace("PORT", str(free_ports(1)[0])))
     trial = try_migrated(home, [PYTHON, "train.py"], light=light)
     assert trial.agree and trial.largest_difference == 0 and trial.compared >= 4, (trial.sentence, trial.lines)
     assert trial.light == light
