@@ -57,8 +57,8 @@ def read_values(text: str, *, any_name: bool, scope: str = "") -> Dict[str, floa
 
 def _is_metric(name: Name, pair: Pair, any_name: bool) -> bool:
     if pair.sep == "":
-        # `loss 3 of 5` counts something; `loss 0.35` is a loss.
-        return not pair.is_plain_integer and name.is_strong
+        # `loss 3 of 5` counts something; `loss 0.35` is a loss, and so is `| loss 3 |`.
+        return name.is_strong and (pair.fills_cell or not pair.is_plain_integer)
     if pair.sep == "is":
         return name.is_strong
     return name.is_strong or any_name or (name.is_weak and not pair.is_plain_integer)

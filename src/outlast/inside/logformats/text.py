@@ -45,6 +45,7 @@ class Pair(NamedTuple):
     of: Optional[float]  # the second number of `9840/10000` or `[0.123/0.457]`
     is_bracketed: bool
     is_time: bool  # a time unit followed; `value` is in seconds
+    fills_cell: bool  # nothing else stands between two bars: `| ppl 147 |`
 
 
 def clean(line: bytes) -> str:
@@ -83,4 +84,9 @@ def pairs(text: str) -> Iterator[Pair]:
             None if of is None else float(of.replace("/", "").strip()),
             is_bracketed,
             unit is not None and unit != "%",
+            "|" in text and _fills_cell(text, match.start(), match.end()),
         )
+
+
+def _fills_cell(text: str, start: int, end: int) -> bool:
+    return text[:start].rstrip().endswith("|") and text[end:].lstrip()[:1] in ("", "|")
