@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,6 +14,13 @@ from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _FLAGS = ("absl.flags.", "tensorflow.app.flags.", "tensorflow.compat.v1.flags.", "tensorflow.compat.v1.app.flags.",
           "tensorflow.flags.")  # fmt: skip
+
+#: functions and classes of other files and libraries that may read the command line
+_READS = re.compile(
+    r"(?:^|_)cli$|CLI$|opt\w*parse|parse\w*opt|"
+    r"(?:parse|get|load|setup|read|make|init)_?(?:args|arguments?|opts?|options?|config|cfg|flags|h?params|settings)$",
+    re.I,
+)
 
 
 @dataclass
@@ -193,7 +201,7 @@ def reads_command_line(draft: Draft) -> bool:
         return True
     names = {"parse_args", "get_args", "parse_known_args", "HfArgumentParser", "parse_args_into_dataclasses", "argv",
              "exec", "parse"}  # fmt: skip
-    return bool(names & draft.words) or any("opt" in word.lower() and "parse" in word.lower() for word in draft.words)
+    return bool(names & draft.words) or any(_READS.search(word) for word in draft.words)
 
 
 def _commands(draft: Draft) -> Iterator[tuple[str, cst.FunctionDef, str]]:

@@ -28,14 +28,17 @@ _KERAS_FILES = {
 _KERAS = re.compile(r"(?:tensorflow\.)?(?:python\.)?keras\.datasets\.(\w+)\.load_data$")
 
 
-def download_sites(draft: Draft) -> list[cst.CSTNode]:
-    """Expressions that are to depend on the data folder: `download=True`, and files of Keras' data sets."""
+def download_sites(draft: Draft, fed: set[int]) -> list[cst.CSTNode]:
+    """Expressions that are to depend on the data folder: `download=True`, and files that Keras fetches.
+
+    A data set that is fetched to a place of its own (not in `fed`) goes on doing so: it would find nothing else.
+    """
     found: list[cst.CSTNode] = []
     for call in draft.calls():
         flag = argument(call, "download")
         if flag is not None and draft.source(flag.value) == "True":
-            found.append(flag.value)
-        elif _keras_file(draft, call):
+            found += [flag.value] if id(call) in fed else []
+        elif _keras_file(draft, call) or _named_file(draft, call):
             found.append(call)
     return found
 
@@ -43,10 +46,17 @@ def download_sites(draft: Draft) -> list[cst.CSTNode]:
 def stop_downloads(draft: Draft, sites: list[cst.CSTNode], value: str, name: str) -> None:
     """Leave out downloads as soon as the data is given."""
     for site in sites:
-        if isinstance(site, cst.Call):
+        if isinstance(site, cst.Call) and (file := _named_file(draft, site)):
+            start, end = draft.span(site)
+            draft.insert(start, f'(os.path.join({value}, "{file}") if {value} else ')
+            draft.insert(end, ")")
+            draft.need_import("os")
+            what, holds = file, f"the file {file}"
+        elif isinstance(site, cst.Call):
             file = _keras_file(draft, site)
-            given = f'os.path.abspath(os.path.join({value}, "{file}"))'
-            draft.insert(draft.span(site)[1] - 1, f'{given} if {value} else "{file}"')
+            given = f'os.path.abspath(os.path.join({value}, "{file}")) if {value} else "{file}"'
+            more = f"path={given}, " if site.args else given
+            draft.insert(draft.start(site.args[0]) if site.args else draft.span(site)[1] - 1, more)
             draft.need_import("os")
             what, holds = file, f"the file {file}"
         else:
@@ -57,11 +67,15 @@ def stop_downloads(draft: Draft, sites: list[cst.CSTNode], value: str, name: str
         draft.say(Kind.CHANGED, RULE, site, f"{what} is not downloaded when --{name} is given", advice)
 
 
-def report_downloads(draft: Draft, *, has_network: bool) -> None:
+def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: bool) -> None:
     """Name every other fetch; without a network each one must be decided by hand."""
+    done = {id(site) for site in stopped}
     for call in draft.calls():
+        flag = argument(call, "download")
         what = _fetched(draft, call)
-        if not what:
+        if flag is not None and draft.source(flag.value) == "True" and id(flag.value) not in done:
+            what = f"{tail(call.func)} downloads its data, and where it keeps it is not visible"
+        if not what or id(call) in done:
             continue
         guarded = any(isinstance(each, cst.If) and "exists" in draft.source(each.test) for each in draft.above(call))
         kind = Kind.DIFFERS if has_network or guarded else Kind.HAND
@@ -85,11 +99,25 @@ def _fetched(draft: Draft, call: cst.Call) -> str:
     found = _KERAS.search(name)
     return (
         f"keras.datasets.{found.group(1)} is downloaded"
-        if found and not _keras_file(draft, call) and not call.args
+        if found and not _keras_file(draft, call) and not (positional(call, 0) or argument(call, "path"))
         else ""
     )
 
 
 def _keras_file(draft: Draft, call: cst.Call) -> str:
     found = _KERAS.search(draft.resolve(call.func))
-    return _KERAS_FILES.get(found.group(1), "") if found and not call.args else ""
+    is_named = positional(call, 0) is not None or argument(call, "path") is not None
+    return _KERAS_FILES.get(found.group(1), "") if found and not is_named else ""
+
+
+def _named_file(draft: Draft, call: cst.Call) -> str:
+    """`get_file("x.txt", origin=…)`: the file it leaves. What it unpacks lies elsewhere in each version of Keras."""
+    if isinstance(draft.parent(call), cst.IfExp):
+        return ""  # done before
+    if tail(call.func) != "get_file" or any(argument(call, each) for each in ("untar", "extract", "cache_dir")):
+        return ""
+    named = argument(call, "fname")
+    origin = argument(call, "origin")
+    has_origin = origin is not None or positional(call, 1) is not None
+    name = inner(named.value if named else positional(call, 0))
+    return name if has_origin and name and "/" not in name and not name.endswith((".zip", ".gz", ".tgz")) else ""

@@ -106,6 +106,15 @@ class Draft:
             if isinstance(node, cst.Call):
                 yield node
 
+    def is_reached(self, node: cst.CSTNode) -> bool:
+        """False in a function that nothing in this file names: one for other files to import."""
+        function = self.scope(node)
+        return not isinstance(function, cst.FunctionDef) or any(
+            isinstance(each, cst.Name) and each.value == function.name.value and each is not function.name
+            and not (isinstance(parent := self.parent(each), cst.Attribute) and parent.attr is each)
+            for each in self.nodes
+        )  # fmt: skip
+
     def resolve(self, node: cst.CSTNode | None) -> str:
         """The full dotted name of an expression, through imports; empty for anything local."""
         return "" if node is None else self.names.resolve(node, list(self.above(node))[::-1])

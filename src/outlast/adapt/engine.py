@@ -11,11 +11,13 @@ from outlast.adapt.downloads import download_sites, report_downloads, stop_downl
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Flow
 from outlast.adapt.needs import HELP, Needs, Role
-from outlast.adapt.paths import Paths, enclosed, find_paths, keep_made, replace_sites, wire_options
+from outlast.adapt.paths import Paths, enclosed, find_paths, replace_sites
 from outlast.adapt.resume import plan_resume
-from outlast.adapt.setup import CreatedSetup, Setup, find_argparse
+from outlast.adapt.setup import CreatedSetup, Option, Setup, find_argparse
 from outlast.adapt.sinks import find_sinks
+from outlast.adapt.wiring import keep_made, wire_options
 from outlast.migrate.engine import EditError, Finding, Kind
+from outlast.migrate.tree import argument
 
 _SPAWN = frozenset({"spawn", "set_start_method", "get_context"})
 
@@ -86,7 +88,7 @@ class _Adapting:
             self.draft.say(
                 Kind.KEPT, "paths", self.draft.first, "copies its files with MoXing itself: paths stay as they are"
             )
-        downloads = download_sites(self.draft)
+        downloads = download_sites(self.draft, paths.fed)
         setup = self._setup(native, [*paths.nodes(), *downloads, *([resume.at] if resume else [])])
         if setup is None:
             return
@@ -100,14 +102,16 @@ class _Adapting:
                 said = f"nothing reads --{name}: where the data comes from is not visible in this file"
                 self.draft.say(Kind.DIFFERS, "paths", self.draft.first, said)
             stop_downloads(self.draft, downloads, values[Role.DATA], self.needs.options[Role.DATA])
-        report_downloads(self.draft, has_network=self.needs.has_network)
+        report_downloads(self.draft, downloads, has_network=self.needs.has_network)
         if resume is not None:
             # With MoXing the output is an address; only a stint knows a folder then.
             resume.apply("" if copies else values.get(Role.OUTPUT, ""))
 
     def _setup(self, native: Setup | None, places: list[cst.CSTNode]) -> Setup | None:
         """The script's own set-up where its values reach every place that needs them, else one at the top."""
-        if native is not None and all(native.reaches(place) for place in places):
+        # Behind a subcommand only its own parser reads, and which one that is the platform does not know.
+        has_commands = native is not None and native.kind == "argparse" and "add_subparsers" in self.draft.words
+        if native is not None and not has_commands and all(native.reaches(place) for place in places):
             return native
         takes = native is not None or reads_command_line(self.draft)
         if takes and _SPAWN & self.draft.words and "multiprocessing" in self.draft.text:
@@ -124,10 +128,14 @@ class _Adapting:
         found = set()
         for role, name in self.needs.options.items():
             insisted = [own for own in paths.options.get(role, {}) if setup.options[own].is_required]
-            if name in setup.options or not insisted or setup.kind == "created":
+            if name in setup.options or not insisted:
                 continue
             option = setup.options[insisted[0]]
-            if len(insisted) > 1 or not setup.alias(option, name):
+            # The contract's option names a folder, one for weights also a file.
+            is_like = role is Role.WEIGHTS or paths.options[role][insisted[0]]
+            if setup.kind == "created" and is_like and len(insisted) == 1 and self._relax(setup, option, name):
+                continue
+            if len(insisted) > 1 or not is_like or setup.kind == "created" or not setup.alias(option, name):
                 self.draft.say(
                     Kind.HAND,
                     "options",
@@ -135,12 +143,22 @@ class _Adapting:
                     f"--{insisted[-1]} is required, and --{name} cannot stand for it",
                     f"pass it yourself: outlast run … -- --{insisted[-1]}=PATH",
                 )
+                for own in insisted:
+                    del paths.options[role][own]
                 continue
             where = option.call or self.draft.first
             self.draft.say(Kind.CHANGED, "arguments", where, f"--{name} is a second name of --{insisted[0]}")
             self.lacks.append(name)
             found.add(role)
         return found
+
+    def _relax(self, setup: Setup, option: Option, name: str) -> bool:
+        """Let an option of argparse be left out when the contract's is given."""
+        asked = argument(option.call, "required") if option.call is not None else None
+        if asked is None:
+            return False
+        self.draft.replace(asked.value, f"not {setup.value(name)}")
+        return True
 
     def _declare(self, setup: Setup, paths: Paths, aliased: set[Role]) -> dict[Role, str]:
         """Add what is missing; the expressions by which each role's value is read."""
@@ -177,9 +195,8 @@ class _Adapting:
         for role, value in values.items():
             name = self.needs.options[role]
             if not paths.has(role) and name not in setup.options and role is Role.OUTPUT:
-                self.draft.say(
-                    Kind.DIFFERS, "paths", self.draft.first, f"nothing is written to --{name}: the script saves nothing"
-                )
+                why = "where the results go is not visible here" if paths.is_saving else "the script saves nothing"
+                self.draft.say(Kind.DIFFERS, "paths", self.draft.first, f"nothing is written to --{name}: {why}")
             if paths.sites.get(role):
                 replace_sites(self.draft, role, paths.sites[role], value, name)
             if paths.options.get(role) and not setup.is_read(name):
@@ -203,7 +220,10 @@ class _Adapting:
                 advice = "pass it as the configuration takes it, behind --"
                 self.draft.say(Kind.HAND, "paths", use.other, f"{source} comes from a configuration elsewhere", advice)
                 continue
-            self.draft.replace(use.other, enclosed(self.draft, use.other, f"{value} or {source}"))
+            new = enclosed(self.draft, use.other, f"{value} or {source}")
+            if "pathlib" in self.draft.names.roots:
+                new = f"(type({source})({value}) if {value} else {source})"  # it may be a path that is divided
+            self.draft.replace(use.other, new)
             self.draft.say(Kind.CHANGED, "paths", use.other, f"{source} can be replaced by --{name}")
 
     def _made(self, paths: Paths, value: str) -> list[str]:

@@ -24,7 +24,7 @@ Literal = cst.SimpleString | cst.FormattedString
 
 @dataclass(frozen=True)
 class Use:
-    """One way from a call back to a source. Exactly one of the last three tells what the source is."""
+    """One way from a call back to a source: a literal, an option, or, where that is unknown, the expression itself."""
 
     sink: Sink
     is_folder: bool
@@ -105,16 +105,7 @@ class Flow:
             if isinstance(node.operator, cst.Modulo) and inner(node.left).startswith("%s/"):
                 yield from self._follow(values[0], replace(use, is_folder=True), depth - 1)
         elif isinstance(node, cst.BinaryOperation):
-            is_formatting = isinstance(node.operator, cst.Modulo)
-            is_folder = use.is_folder if is_formatting else True
-            left = node.left
-            if (
-                isinstance(node.operator, cst.Add)
-                and isinstance(left, cst.SimpleString)
-                and not inner(left).endswith("/")
-            ):
-                is_folder = use.is_folder
-            yield from self._follow(left, replace(use, is_folder=is_folder), depth - 1)
+            yield from self._follow(node.left, replace(use, is_folder=use.is_folder or _is_joined(node)), depth - 1)
         elif isinstance(node, cst.Call):
             yield from self._through_call(node, use, depth)
         elif isinstance(node, cst.Name):
@@ -153,6 +144,8 @@ class Flow:
                 if node.value in places:
                     yield from self._through_parameter(scope, node.value, places, use, depth)
                     return
+        if node.value.isupper() and self._draft.resolve(node):
+            yield replace(use, other=node)  # a constant of another file
 
     def _through_parameter(
         self, function: cst.FunctionDef, name: str, places: list[str], use: Use, depth: int
@@ -176,7 +169,8 @@ class Flow:
     def _through_field(self, node: cst.Attribute | cst.Subscript, use: Use, depth: int) -> Iterator[Use]:
         owner = dotted(node.value)
         if owner and (owner in self._holders or owner.rsplit(".", 1)[-1] in self._holders):
-            yield replace(use, option=tail(node))
+            # Where no parser of this file declares it, the value itself is the source.
+            yield replace(use, option=tail(node), other=node)
             return
         if isinstance(node, cst.Subscript):
             value = self._from_dict(node)
@@ -202,6 +196,27 @@ class Flow:
             named = argument(value, key)
             return named.value if named else None
         return None
+
+
+def _is_joined(node: cst.BinaryOperation) -> bool:
+    """Whether what stands left is a folder: `folder / name`, `folder + "/x"`; `stem + ".pt"` makes a file's name."""
+    if isinstance(node.operator, cst.Modulo):
+        return False
+    if isinstance(node.operator, cst.Add) and isinstance(node.left, cst.SimpleString):
+        return inner(node.left).endswith("/")
+    right = node.right
+    while isinstance(right, cst.BinaryOperation):
+        right = right.left
+    if isinstance(node.operator, cst.Add) and isinstance(right, cst.SimpleString | cst.FormattedString):
+        return _text(right).startswith("/")
+    return True
+
+
+def _text(node: cst.SimpleString | cst.FormattedString) -> str:
+    if isinstance(node, cst.SimpleString):
+        return inner(node)
+    first = node.parts[0] if node.parts else None
+    return first.value if isinstance(first, cst.FormattedStringText) else ""
 
 
 def _starts_with_folder(node: cst.FormattedString) -> bool:

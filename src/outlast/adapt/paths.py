@@ -16,7 +16,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Flow, Literal, Use
 from outlast.adapt.needs import PASSED, Role
-from outlast.adapt.setup import Option, Setup
+from outlast.adapt.setup import Option
 from outlast.adapt.sinks import Sink
 from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
@@ -77,6 +77,8 @@ class Paths:
     options: dict[Role, dict[str, bool]] = field(default_factory=dict)  # name → is a folder
     others: dict[Role, list[Use]] = field(default_factory=dict)
     makes: list[tuple[Sink, Literal]] = field(default_factory=list)
+    fed: set[int] = field(default_factory=set)  # calls that will read from where the contract says
+    is_saving: bool = False  # something is written, wherever that is
 
     def has(self, role: Role) -> bool:
         return bool(self.sites.get(role) or self.options.get(role) or self.others.get(role))
@@ -91,14 +93,22 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
     """Sort every path of the file by its role; what cannot be told is reported."""
     found = Paths()
     by_literal: dict[int, list[Use]] = {}
-    for use in (use for sink in sinks for use in _uses(draft, flow, sink)):
+    every = list(sinks)
+    found.is_saving = any(sink.role is Role.OUTPUT for sink in every)
+    for use in (use for sink in every for use in _uses(draft, flow, sink)):
         if use.literal is not None:
             by_literal.setdefault(id(use.literal), []).append(use)
-        elif use.option and use.role is not None and _is_text(options, use.option) and use.option not in PASSED:
+        elif use.option and (use.option in options or use.other is None or use.option in PASSED):
+            if use.option in PASSED:
+                found.fed.add(id(use.sink.call))
+            if use.role is None or not _is_text(options, use.option) or use.option in PASSED:
+                continue
             if not use.sink.is_guess or use.option in _OPTION_NAMES[Role.DATA].split():
                 _add_option(found, use)
+                found.fed.add(id(use.sink.call))
         elif use.other is not None and use.role is not None and not use.sink.is_guess:
             found.others.setdefault(use.role, []).append(use)
+            found.fed.update({id(use.sink.call)} if use.is_folder else ())
     groups = [uses for uses in by_literal.values() if _is_file(draft, uses)]
     roles = _roles(draft, groups)
     for uses in groups:
@@ -107,6 +117,7 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
         role, text = roles.get(id(literal)), _text(literal)
         if role is not None and _is_certain(draft, literal, text):
             found.sites.setdefault(role, []).append(Site(literal, text, any(_is_folder(use, text) for use in uses)))
+            found.fed.update(id(use.sink.call) for use in uses)
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
     _tell_others(draft, {key for key, uses in by_literal.items() if any(use.role for use in uses)})
     for role, names in _OPTION_NAMES.items():
@@ -174,6 +185,8 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     literal = uses[0].literal
     assert literal is not None
     text = _text(literal)
+    if not text.strip("./") and text and any(use.is_folder and argument(use.sink.call, "download") for use in uses):
+        return True  # a data set that is fetched to where the script runs
     if not text.strip("./") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):
         return False
     if all(use.sink.is_guess for use in uses) and not _LOOKS.match(text):
@@ -282,7 +295,13 @@ def replace_sites(draft: Draft, role: Role, sites: Sequence[Site], value: str, n
         draft.say(Kind.DIFFERS, "paths", sites[0].literal, f"--{name} must hold the folders {', '.join(tops)}")
     for site in sites:
         new = _expression(draft, site, len(common), value)
-        _change(draft, site.literal, new, name)
+        filled = _filled_in(draft, site.literal)
+        if filled is not None and new.startswith("os."):
+            # Only the file's name is filled in: a folder that the platform chose may hold a % or a brace.
+            draft.insert(draft.span(filled)[1], ")")
+            _change(draft, site.literal, new.removesuffix(")"), name)
+        else:
+            _change(draft, site.literal, new, name)
         if new.startswith("os."):
             draft.need_import("os")
 
@@ -316,49 +335,16 @@ def _expression(draft: Draft, site: Site, depth: int, value: str) -> str:
     return f"os.path.join({value} or {quote}{root}{quote}, {prefix}{rest})"
 
 
+def _filled_in(draft: Draft, literal: Literal) -> cst.CSTNode | None:
+    """The expression that fills in a literal: `"…%d" % n`, `"…{}".format(n)`."""
+    parent = draft.parent(literal)
+    if isinstance(parent, cst.BinaryOperation) and isinstance(parent.operator, cst.Modulo) and parent.left is literal:
+        return parent
+    call = draft.parent(parent) if isinstance(parent, cst.Attribute) and parent.attr.value == "format" else None
+    return call if isinstance(call, cst.Call) and call.func is parent else None
+
+
 def enclosed(draft: Draft, literal: cst.CSTNode, text: str) -> str:
     """In brackets, unless nothing around the literal binds tighter than `or`."""
     loose = (cst.Arg, cst.Assign, cst.AnnAssign, cst.DictElement, cst.Element, cst.Return, cst.Param)
     return text if isinstance(draft.parent(literal), loose) else f"({text})"
-
-
-def keep_made(draft: Draft, made: Iterable[tuple[Sink, Literal]], value: str) -> None:
-    """A results folder that the platform made must not end the script that makes it itself."""
-    for sink, _ in made:
-        guarded = any(isinstance(each, cst.If | cst.Try) for each in draft.above(sink.call))
-        if guarded or argument(sink.call, "exist_ok") or tail(sink.call.func) not in ("makedirs", "mkdir"):
-            continue
-        if draft.resolve(sink.call.func) == "os.mkdir":
-            assert isinstance(sink.call.func, cst.Attribute)
-            draft.replace(sink.call.func.attr, "makedirs")
-        comma = ", " if sink.call.args else ""
-        draft.insert(draft.span(sink.call)[1] - 1, f"{comma}exist_ok=bool({value})")
-
-
-def wire_options(draft: Draft, setup: Setup, role: Role, name: str, value: str, options: dict[str, bool]) -> list[str]:
-    """Lines that give the contract's option to the options the script has for the same thing."""
-    lines: list[str] = []
-    for own, is_folder in options.items():
-        option, target = setup.options[own], setup.own_value(own)
-        if own == name or setup.options.get(name) is option:
-            continue
-        where = option.call or draft.first
-        if option.is_positional and option.call is not None and argument(option.call, "nargs") is None:
-            draft.insert(draft.span(option.call)[1] - 1, ', nargs="?"')
-        whole = role is Role.WEIGHTS or (is_folder and len(options) == 1)
-        if not whole and not option.default:
-            advice = f"pass it yourself: outlast run … -- --{own}=PATH"
-            draft.say(
-                Kind.HAND,
-                "options",
-                where,
-                f"--{own} names one file or one of several folders and has no default",
-                advice,
-            )
-            continue
-        new = value if whole else f"os.path.join({value}, os.path.basename(os.path.normpath({target})))"
-        lines.append(f"    {target} = {new}")
-        draft.say(Kind.CHANGED, "options", where, f"--{own} follows --{name}")
-    if any("os." in line for line in lines):
-        draft.need_import("os")
-    return [f"if {value}:", *lines] if lines else []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope, is_docstring
-from outlast.migrate.tree import argument, inner, positional, tail
+from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 
 @dataclass(frozen=True)
@@ -162,44 +162,69 @@ def find_argparse(draft: Draft) -> ArgparseSetup | None:
     found = [call for call in draft.calls() if tail(call.func) in ("parse_args", "parse_known_args")]
     found = [call for call in found if isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name)]
     taking = [call for call in found if "contract" in draft.source(draft.statement(call)).split("=")[0]]
-    calls = taking[:1] or found
-    if len(calls) != 1 or calls[0].args:
+    others = [call for call in found if call not in taking]
+    setup = _argparse_at(draft, taking[:1] or others)
+    if setup is not None and taking and _argparse_at(draft, others) is None:
+        # What the script itself parses is out of sight; its options are not those of the contract's parser.
+        setup.options = {name: each for name, each in setup.options.items() if _is_of(each, setup.parser)}
+    return setup
+
+
+def _is_of(option: Option, parser: str) -> bool:
+    func = option.call.func if option.call is not None else None
+    return isinstance(func, cst.Attribute) and tail(func.value) == parser
+
+
+def _argparse_at(draft: Draft, calls: Sequence[cst.Call]) -> ArgparseSetup | None:
+    """The set-up of one statement that parses, in whichever of several ways."""
+    if not calls or any(call.args for call in calls):
         return None
     call = calls[0]
     assert isinstance(call.func, cst.Attribute)
-    statement = draft.statement(call)
-    bound = _holder(draft, call, statement)
+    statement, parser = draft.statement(call), tail(call.func.value)
+    if any(draft.statement(each) is not statement or dotted(each.func).split(".")[0] != parser for each in calls):
+        return None
+    bound = _holder(draft, calls, statement)
     if bound is None or not draft.stands_alone(statement) or not draft.stands_alone(bound[1]):
         return None
     holder, held = bound
     return ArgparseSetup(
-        draft, options=dict(_argparse_options(draft)), holders=frozenset({holder, "args", "opt", "opts", "FLAGS"}),
-        parser=tail(call.func.value), parse=statement, held=held, holder=holder,
+        draft, options=dict(argparse_options(draft)), holders=frozenset({holder, "args", "opt", "opts", "FLAGS"}),
+        parser=parser, parse=statement, held=held, holder=holder,
     )  # fmt: skip
 
 
-def _holder(draft: Draft, call: cst.Call, statement: cst.CSTNode) -> tuple[str, cst.CSTNode] | None:
+def _is_parsed(value: cst.CSTNode | None, calls: Sequence[cst.Call]) -> bool:
+    """A parse call, its first result, or a choice between such."""
+    if isinstance(value, cst.IfExp):
+        return _is_parsed(value.body, calls) and _is_parsed(value.orelse, calls)
+    return any(value is call or (isinstance(value, cst.Subscript) and value.value is call) for call in calls)
+
+
+def _holder(draft: Draft, calls: Sequence[cst.Call], statement: cst.CSTNode) -> tuple[str, cst.CSTNode] | None:
     line = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
     if isinstance(line, cst.Assign) and len(line.targets) == 1:
         target: cst.BaseExpression = line.targets[0].target
         value = line.value
-        if isinstance(target, cst.Tuple) and value is call:
+        if isinstance(target, cst.Tuple) and value is calls[0]:
             target = target.elements[0].value
-        elif value is not call and not (isinstance(value, cst.Subscript) and value.value is call):
+        elif not _is_parsed(value, calls):
             return None
         return (target.value, statement) if isinstance(target, cst.Name) else None
-    function = draft.scope(call)
-    if isinstance(line, cst.Return) and line.value is call and isinstance(function, cst.FunctionDef):
+    function = draft.scope(calls[0])
+    if isinstance(line, cst.Return) and _is_parsed(line.value, calls) and isinstance(function, cst.FunctionDef):
         for other in draft.calls():
             where = draft.statement(other)
             first = where.body[0] if isinstance(where, cst.SimpleStatementLine) else None
-            if tail(other.func) == function.name.value and isinstance(first, cst.Assign) and first.value is other:
+            is_call = tail(other.func) == function.name.value and draft.is_reached(other)
+            if is_call and isinstance(first, cst.Assign) and first.value is other:
                 target = first.targets[0].target
                 return (target.value, where) if isinstance(target, cst.Name) else None
     return None
 
 
-def _argparse_options(draft: Draft) -> Iterator[tuple[str, Option]]:
+def argparse_options(draft: Draft) -> Iterator[tuple[str, Option]]:
+    """Every option that some parser of the file declares, by each of its names."""
     for call in draft.calls():
         flags = [arg.value for arg in call.args if arg.keyword is None and isinstance(arg.value, cst.SimpleString)]
         if tail(call.func) != "add_argument" or not flags:

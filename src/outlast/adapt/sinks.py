@@ -100,6 +100,8 @@ _SAVERS = re.compile(r"(?:^|_)saver$")
 _READERS = re.compile(
     r"\w*(?:Dataset|DataSet|DataModule|DataProvider)|(?:get|build|create|make|load|prepare|read)_\w*(?:data|dataset|loader)s?"
 )
+#: keywords that say what is handed over, whoever takes it
+_DATA_KEYWORDS = frozenset("root data_root data_dir data_path dataset_path dataset_dir datadir root_dir".split())
 #: libraries whose readers are known, or take names and values instead of places
 _KNOWN = frozenset("torch torchvision torchaudio tensorflow keras mindspore mindvision sklearn pandas paddle".split())
 _NOT_FOLDERS = frozenset({"mindspore.dataset.GeneratorDataset", "mindspore.dataset.NumpySlicesDataset"})
@@ -123,6 +125,11 @@ def _guesses(draft: Draft, call: cst.Call) -> list[Sink]:
     """What is handed to a reader of data whose body is in another file."""
     own = {each.name.value for each in draft.nodes if isinstance(each, cst.FunctionDef | cst.ClassDef)}
     name = tail(call.func)
+    named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value in _DATA_KEYWORDS]
+    if argument(call, "download") and (place := next(iter(named), positional(call, 0))) is not None:
+        return [Sink(call, place, Role.DATA, True, is_guess=not named)]
+    if named and name not in own:
+        return [Sink(call, value, Role.DATA, is_guess=True) for value in named]
     if (
         not _READERS.fullmatch(name)
         or name in own
@@ -158,8 +165,9 @@ def _sink(draft: Draft, call: cst.Call) -> Sink | None:
 def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
     if last == "ModelCheckpoint":
         # MindSpore names the folder, Keras the file.
-        ours = argument(call, "directory")
-        return Sink(call, ours.value, Role.OUTPUT, True) if ours else _at(call, 0, "filepath", Role.OUTPUT, False)
+        if name.startswith("mindspore.") or argument(call, "directory"):
+            return _at(call, 1, "directory", Role.OUTPUT, True)
+        return _at(call, 0, "filepath", Role.OUTPUT, False)
     if last in _METHODS:
         return _at(call, *_METHODS[last])
     if not isinstance(call.func, cst.Attribute):
