@@ -28,7 +28,7 @@ def said(done, kind):
         ('np.load(r"d/x.npy")', 'np.load(os.path.join(contract.data_url or "d", r"x.npy"))'),
         ('np.load(f"d/{n}.npy")', 'np.load(os.path.join(contract.data_url or "d", f"{n}.npy"))'),
         ('np.load("d/" + n)', 'np.load(os.path.join(contract.data_url or "d", "") + n)'),
-        ('np.load("d/%s.npy" % n)', 'np.load(os.path.join(contract.data_url or "d", "%s.npy") % n)'),
+        ('np.load("d/%s.npy" % n)', 'np.load(os.path.join(contract.data_url or "d", "%s.npy" % n))'),
         ('os.listdir("d")', 'os.listdir(contract.data_url or "d")'),
         ('np.load(Path("d") / n)', 'np.load(Path(contract.data_url or "d") / n)'),
         ('np.load(os.path.join("d", n))', 'np.load(os.path.join(contract.data_url or "d", n))'),
@@ -247,7 +247,7 @@ def test_a_folder_that_a_format_fills_in_is_followed_and_its_literal_stays():
 def test_a_folder_with_a_placeholder_is_never_replaced_by_the_option():
     head = "import numpy as np\nname, at = 'a', 1\n"
     done = adapt(head + 'np.save("out/%s/x_%d.npy" % (name, at), at)\n').text
-    assert 'os.path.join(contract.train_url or "out", "%s/x_%d.npy") % (name, at)' in done
+    assert 'os.path.join(contract.train_url or "out", "%s/x_%d.npy" % (name, at))' in done
 
 
 def test_a_model_called_generator_is_a_model():

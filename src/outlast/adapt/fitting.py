@@ -8,6 +8,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.loops import keyword_or_place
+from outlast.adapt.rounds import refuse_repeated
 from outlast.adapt.state import ENVIRON, RULE, Names, Refusal, place_lines
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
@@ -32,6 +33,7 @@ def plan_keras(draft: Draft) -> Fitted | None:
         raise Refusal("the callbacks of fit are computed", statement, "add BackupAndRestore to them by hand")
     if not draft.stands_alone(statement):
         raise Refusal("fit shares its line with something else", statement)
+    refuse_repeated(draft, call)
     return statement, lambda value: _backup(draft, call, statement, given, value)
 
 
@@ -97,6 +99,7 @@ def plan_mindspore(draft: Draft) -> Fitted | None:
         raise Refusal("the callbacks of Model.train are computed", statement, "write them as one list")
     if not draft.stands_alone(statement):
         raise Refusal("Model.train shares its line with something else", statement)
+    refuse_repeated(draft, call)
     return statement, lambda value: _saver(draft, call, statement, epochs, callbacks, value)
 
 
@@ -105,43 +108,52 @@ def _saver(
     callbacks: cst.BaseExpression | None, value: str,
 ) -> None:  # fmt: skip
     ms = draft.names.name_for("mindspore", [draft.module]) or "mindspore"
-    draft.need_import("os", *(["mindspore"] if ms == "mindspore" else []))
+    draft.need_import("inspect", "os", *(["mindspore"] if ms == "mindspore" else []))
     names, kind, added = Names.choose(draft, "epoch"), draft.free("SaveResume"), draft.free("resume_callbacks")
     model = draft.source(call.func.value) if isinstance(call.func, cst.Attribute) else ""
+    done, words = draft.free("resume_done"), draft.free("resume_words")
+    source = draft.source(epochs)
     draft.add_on_top([
         "",
         f"class {kind}({ms}.train.callback.Callback):",
         '    """Saves network, optimizer and epoch under one name after each epoch, whole or not at all."""',
         "",
-        "    def __init__(self, path, done):",
+        "    def __init__(self, path, done, last):",
         "        super().__init__()",
-        "        self.path, self.done = path, done",
+        "        self.path, self.done, self.last = path, done, last",
         "",
         "    def epoch_end(self, run_context):",
         "        now = run_context.original_args()",
-        "        if now.cur_epoch_num == now.epoch_num:",
+        "        epoch = self.done + now.cur_epoch_num",
+        "        if epoch == self.last:",
         "            return  # the last one is trained again after a kill: there is no training of no epochs",
-        '        done = {"outlast_epoch": self.done + now.cur_epoch_num}',
-        f'        {ms}.save_checkpoint(now.train_network, self.path + ".part.ckpt", append_dict=done)',
+        '        kept = {"outlast_epoch": epoch}',
+        f'        {ms}.save_checkpoint(now.train_network, self.path + ".part.ckpt", append_dict=kept)',
         '        os.replace(self.path + ".part.ckpt", self.path)',
         "",
     ])  # fmt: skip
     draft.add_before(statement, [
         *place_lines(names, value, "resume.ckpt"),
-        f"{names.first}, {added} = 0, []",
+        f"{names.first}, {done}, {added}, {words} = 0, 0, [], {{}}",
         f"if {names.folder}:",
         f"    os.makedirs({names.folder}, exist_ok=True)",
         f"    if os.path.exists({names.path}):",
         f"        {names.state} = {ms}.load_checkpoint({names.path})",
         f'        {names.first} = int({names.state}.pop("outlast_epoch").asnumpy())',
         f"        {ms}.load_param_into_net({model}.train_network, {names.state})",
-        f"    {added} = [{kind}({names.path}, {names.first})]",
+        # MindSpore 2 counts on, and names its checkpoints so; before it there is only a shorter training.
+        f'    if "initial_epoch" in inspect.signature({model}.train).parameters:',
+        f'        {words} = {{"initial_epoch": {names.first}}}',
+        "    else:",
+        f"        {done} = {names.first}",
+        f"    {added} = [{kind}({names.path}, {done}, {source})]",
     ])  # fmt: skip
-    source = draft.source(epochs)
     simple = isinstance(epochs, cst.Name | cst.Attribute | cst.Integer | cst.Subscript)
-    draft.replace(epochs, f"{source if simple else f'({source})'} - {names.first}")
-    if callbacks is None:
-        draft.insert(draft.span(call)[1] - 1, f", callbacks={added}")
-    else:
+    draft.replace(epochs, f"{source if simple else f'({source})'} - {done}")
+    if callbacks is not None:
         _extend(draft, callbacks, added)
+    # A comma at the end of the call's last line stays where it is.
+    comma = "" if isinstance(call.args[-1].comma, cst.Comma) else ", "
+    given = f"callbacks={added}, " if callbacks is None else ""
+    draft.insert(draft.span(call)[1] - 1, f"{comma}{given}**{words}")
     draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (network and optimizer)")

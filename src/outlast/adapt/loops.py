@@ -103,6 +103,8 @@ class Values:
         self.loop = loop
         self.scope: Scope = draft.scope(loop.node)
         self.origins: dict[str, cst.BaseExpression | None] = {}
+        #: name → every statement that binds it before the loop, with the value
+        self.bindings: dict[str, list[tuple[cst.CSTNode, cst.BaseExpression | None]]] = {}
         start, end = draft.span(loop.node)
         self._body = [node for node in draft.below(loop.node.body) if draft.scope(node) is self.scope]
         self._before(start)
@@ -140,7 +142,7 @@ class Values:
             ):
                 targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
                 for target in targets:
-                    self._originate(target, node.value)
+                    self._originate(target, node.value, self.draft.statement(node))
             elif (
                 isinstance(node, cst.AsName)
                 and isinstance(self.draft.parent(node), cst.WithItem)
@@ -151,15 +153,52 @@ class Values:
     def _in_class(self, node: cst.CSTNode) -> bool:
         return any(isinstance(each, cst.ClassDef) for each in _until(self.draft, node, self.scope))
 
-    def _originate(self, target: cst.CSTNode, value: cst.BaseExpression | None) -> None:
+    def _originate(self, target: cst.CSTNode, value: cst.BaseExpression | None, where: cst.CSTNode) -> None:
         if isinstance(target, cst.Name):
-            self.origins[target.value] = value
+            # `None` stands for "none of it this time": what it is otherwise tells more.
+            if not (is_none(value) and target.value in self.origins):
+                self.origins[target.value] = chosen(value)
+            self.bindings.setdefault(target.value, []).append((where, value))
         elif isinstance(target, cst.Tuple | cst.List):
             same = isinstance(value, cst.Tuple) and len(value.elements) == len(target.elements)
             for at, element in enumerate(target.elements):
-                self._originate(
-                    element.value, value.elements[at].value if same and isinstance(value, cst.Tuple) else value
-                )
+                part = value.elements[at].value if same and isinstance(value, cst.Tuple) else value
+                self._originate(element.value, part, where)
+
+    def may_be_none(self, name: str) -> bool:
+        """Whether a name can be `None` when the loop starts."""
+        if name.startswith("self."):
+            return any(has_none(value) for value in self._field_values().get(name, []))
+        bindings = self.bindings.get(name, [])
+        sure = max((at for at, (where, _) in enumerate(bindings) if self._is_sure(where)), default=0)
+        return any(has_none(value) for _, value in bindings[sure:])
+
+    def may_be_missing(self, name: str) -> bool:
+        """Whether a name can be unbound when the loop starts: each binding is in some branch, and so is each use."""
+        bindings = self.bindings.get(name, [])
+        if not bindings or any(self._is_sure(where) for where, _ in bindings) or self._has_else(bindings):
+            return False
+        uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
+        inner = (cst.If, cst.IfExp, cst.BooleanOperation)
+        return all(any(isinstance(each, inner) for each in _until(self.draft, use, self.loop.node)) for use in uses)
+
+    def _is_sure(self, where: cst.CSTNode) -> bool:
+        """Whether a statement is always run before the loop: its block, or a `with` in it, holds the loop too."""
+        around = {id(each) for each in self.draft.above(self.loop.node)} | {id(self.scope)}
+        for each in self.draft.above(where):
+            if id(each) in around:
+                return True
+            if not isinstance(each, cst.IndentedBlock | cst.With):
+                return False
+        return True
+
+    def _has_else(self, bindings: list[tuple[cst.CSTNode, cst.BaseExpression | None]]) -> bool:
+        """Whether one of several branches binds it behind `else`; those before it then do so too, or end the script."""
+        return len(bindings) > 1 and any(
+            isinstance(self.draft.parent(block), cst.Else)
+            for where, _ in bindings
+            if isinstance(block := self.draft.parent(where), cst.IndentedBlock)
+        )
 
     @property
     def bound(self) -> set[str]:
@@ -225,13 +264,21 @@ class Values:
         }
 
     def fields(self) -> dict[str, cst.BaseExpression]:
-        """`self.x` → its value, for those that the loop's class sets once."""
-        owner = self.owner
+        """`self.x` → its value, for those that the loop's class sets to one thing, or to that and `None`."""
+        some = {
+            name: [chosen(value) for value in values if not is_none(value)]
+            for name, values in self._field_values().items()
+        }
+        return {name: values[0] for name, values in some.items() if len(values) == 1 and values[0] is not None}
+
+    def _field_values(self) -> dict[str, list[cst.BaseExpression]]:
         found: dict[str, list[cst.BaseExpression]] = {}
-        for node in self.draft.below(owner) if owner is not None else ():
-            if isinstance(node, cst.Assign) and dotted(node.targets[0].target).startswith("self."):
-                found.setdefault(dotted(node.targets[0].target), []).append(node.value)
-        return {name: values[0] for name, values in found.items() if len(values) == 1 and name.count(".") == 1}
+        for node in self.draft.below(self.owner) if self.owner is not None else ():
+            if isinstance(node, cst.Assign):
+                name = dotted(node.targets[0].target)
+                if name.startswith("self.") and name.count(".") == 1:
+                    found.setdefault(name, []).append(node.value)
+        return found
 
     def is_used(self, name: str) -> bool:
         """Whether the loop reads a name, or, for names of the module, a function that it calls does."""
@@ -289,7 +336,22 @@ class Values:
         return False
 
 
-def _until(draft: Draft, node: cst.CSTNode, scope: Scope) -> Iterator[cst.CSTNode]:
+def is_none(value: cst.CSTNode | None) -> bool:
+    return isinstance(value, cst.Name) and value.value == "None"
+
+
+def has_none(value: cst.CSTNode | None) -> bool:
+    return is_none(value) or (isinstance(value, cst.IfExp) and (has_none(value.body) or has_none(value.orelse)))
+
+
+def chosen(value: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    """What a value is when it is made: the call in `Scaler() if fast else None`."""
+    if isinstance(value, cst.IfExp):
+        return next((each for each in (value.body, value.orelse) if isinstance(each, cst.Call)), value)
+    return value
+
+
+def _until(draft: Draft, node: cst.CSTNode, scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
     for each in draft.above(node):
         if each is scope:
             return

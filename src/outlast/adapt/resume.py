@@ -14,17 +14,20 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.fitting import plan_keras, plan_mindspore
-from outlast.adapt.loops import Loop, Values, find_loops, parameters_of
+from outlast.adapt.loops import Loop, Values, find_loops
+from outlast.adapt.modules import find_modules, find_optimizers
+from outlast.adapt.own import find_own_resume
+from outlast.adapt.rounds import refuse_repeated
 from outlast.adapt.state import PASSING, RULE, Refusal, State, inject, random_sources
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
 
-_HAS_OPTION = re.compile(r"start_epoch|begin_epoch|initial_epoch|resume_epoch|last_epoch_done|epoch_start")
 #: Values that cannot be kept in a file.
 _NOT_KEPT = frozenset(
     "open iter DataLoader SummaryWriter writer tqdm Thread Process socket connect Session getLogger map zip filter "
     "enumerate Popen urlopen reader".split()
 )
+_FRAMEWORKS = ("torch", "tensorflow", "keras", "mindspore", "jax", "flax", "paddle", "mxnet", "chainer")
 _PLAIN = (cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.UnaryOperation, cst.List, cst.Dict, cst.Attribute)
 _CONTAINERS = frozenset(
     "list dict set deque defaultdict Counter OrderedDict array zeros ones empty full default_rng RandomState "
@@ -32,10 +35,6 @@ _CONTAINERS = frozenset(
 )
 #: Parameters that are handed on and not changed.
 _PASSED = re.compile("f|fh|file|log|logger|writer|args|cfg|config")
-#: what is called so has a state of its own, wherever it comes from
-_HELPERS = re.compile(r"(?:lr_)?scheduler|scheduler_\w+|\w+_scheduler|(?:grad_|loss_)?scaler")
-_MODEL = re.compile("model|net|network")
-_SCHEDULER = re.compile(r"(?:LR|Scheduler|Warmup\w*|LambdaLR|OneCycleLR|ReduceLROnPlateau)$")
 
 
 @dataclass(frozen=True)
@@ -51,27 +50,27 @@ def plan_resume(draft: Draft) -> Plan | None:
     if "OUTLAST_CHECKPOINT" in draft.text or "outlast" in draft.names.roots:
         draft.say(Kind.KEPT, RULE, draft.first, "resumes already")
         return None
-    if _resumes(draft):
+    own = find_own_resume(draft)
+    if own is not None and not own.flag:
         advice = "keep its checkpoints below the output folder, so that the next stint finds them"
         draft.say(Kind.KEPT, RULE, draft.first, "loads a checkpoint and counts on from it already", advice)
         return None
     try:
-        return _plan(draft)
+        plan = _plan(draft)
+        if own is not None:
+            said = f"{own.words} goes on as before; in a stint nothing need be passed"
+            draft.say(Kind.KEPT, RULE, draft.first, said)
+        return plan
     except Refusal as refusal:
+        if own is not None:
+            # It can be told to go on, so nothing need be written; but somebody must tell it, in every stint.
+            draft.say(
+                Kind.DIFFERS, RULE, draft.first, f"goes on only when it is started with {own.words}",
+                f"pass it, with a place in the output folder: outlast run … -- {own.words}",
+            )  # fmt: skip
+            return None
         draft.say(refusal.kind, RULE, refusal.node or draft.first, str(refusal), refusal.advice)
         return None
-
-
-def _resumes(draft: Draft) -> bool:
-    loads = {tail(call.func) for call in draft.calls()} & {
-        "load_state_dict",
-        "load_checkpoint",
-        "restore",
-        "load_weights",
-        "load",
-    }
-    counted = any(loop.first is not None and not isinstance(loop.first, cst.Integer) for loop in find_loops(draft))
-    return bool(loads) and (counted or bool(_HAS_OPTION.search(draft.text)))
 
 
 def _plan(draft: Draft) -> Plan:
@@ -83,7 +82,7 @@ def _plan(draft: Draft) -> Plan:
     if not loops:
         raise _no_loop(draft)
     candidates = [Values(draft, loop) for loop in loops]
-    torch = [values for values in candidates if _optimizers(values)]
+    torch = [values for values in candidates if find_optimizers(values)]
     sessions = [values for values in candidates if _session(draft, values)]
     found = torch or sessions or [values for values in candidates if values.carried()]
     if not found:
@@ -94,6 +93,7 @@ def _plan(draft: Draft) -> Plan:
         advice = "name the one to go on with: for epoch in outlast.epochs(N)"
         raise Refusal(f"there are {len(found)} training loops (lines {lines})", found[0].loop.node, advice)
     values = found[0]
+    refuse_repeated(draft, values.loop.node)
     state = (_torch_state if torch else _session_state if sessions else _plain_state)(draft, values)
     _refuse_loop(draft, values)
     random_sources(draft)
@@ -106,6 +106,9 @@ def _refuse_frameworks(draft: Draft) -> None:
             raise Refusal(
                 "Lightning saves and resumes by itself", None, 'use trainer.fit(…, ckpt_path="last")', Kind.DIFFERS
             )
+    if "ignite" in draft.names.roots and "run" in draft.words:
+        raise Refusal("an Engine of Ignite runs the training", None,
+                      "add its Checkpoint handler, and call Checkpoint.load_objects before run")  # fmt: skip
     if _is_estimator(draft):
         raise Refusal(
             "the Estimator saves and resumes by itself",
@@ -155,56 +158,16 @@ def _is_simple(loop: Loop) -> bool:
     return isinstance(loop.stop, cst.Name | cst.Attribute | cst.Integer | cst.Subscript | cst.BinaryOperation)
 
 
-def _optimizers(values: Values) -> list[str]:
-    draft = values.draft
-    mine = {name: origin for name, origin in values.fields().items() if name in values.reach}
-    found = [
-        name
-        for name, origin in (values.origins | mine).items()
-        if (name in mine or values.is_used(name)) and isinstance(origin, cst.Call) and _optimizes(draft, name, origin)
-    ]
-    passed = [name for name, origin in values.origins.items() if origin is None and re.match(r"(?:optim|opt)", name)]
-    return found or ([name for name in passed if values.is_used(name)] if "torch" in draft.names.roots else [])
-
-
-def _optimizes(draft: Draft, name: str, origin: cst.Call) -> bool:
-    """Of torch.optim, or from elsewhere: it takes parameters, or is called so, and steps."""
-    if _SCHEDULER.search(tail(origin.func)) or _HELPERS.fullmatch(name.rpartition(".")[2]):
-        return False
-    if draft.resolve(origin.func).startswith("torch.optim."):
-        return True
-    steps = any(tail(call.func) == "step" and dotted(call.func) == f"{name}.step" for call in draft.calls())
-    is_called_so = bool(re.match(r"(?:\w+_)?opt(?:im|$|_)", name.rpartition(".")[2]))
-    takes = bool(parameters_of(origin, draft)) or any(_MODEL.fullmatch(tail(arg.value)) for arg in origin.args)
-    return "torch" in draft.names.roots and is_called_so and (steps or takes)
-
-
 def _torch_state(draft: Draft, values: Values) -> State:
-    optimizers = _optimizers(values)
-    models: list[str] = []
-    known = values.origins | values.fields()
-    for name in optimizers:
-        origin = known[name]
-        models += parameters_of(origin, draft) if isinstance(origin, cst.Call) else []
-    if not models:
-        models = [name for name in known if _MODEL.fullmatch(name.removeprefix("self."))]
-    models = [name for name in dict.fromkeys(models) if name in known or name == "self"]
-    if not models:
-        raise Refusal("the model of the optimizer is not in the loop's function", values.loop.node,
-                      "build model and optimizer in the function of the loop")  # fmt: skip
-    helpers = [
-        name for name, origin in known.items()
-        if isinstance(origin, cst.Call) and (
-            _SCHEDULER.search(tail(origin.func)) or tail(origin.func) == "GradScaler" or _HELPERS.fullmatch(name)
-        )
-    ]  # fmt: skip
-    helpers += [name for name, origin in values.origins.items() if origin is None and _HELPERS.fullmatch(name)]
-    whole = [*models, *optimizers, *(name for name in helpers if values.is_used(name) or name in values.reach)]
+    whole = find_modules(draft, values)
     generators = [name for name, origin in values.origins.items() if _is_generator(draft, origin)]
     _refuse_hidden_generators(draft)
     kept = _kept(draft, values, {*whole, *generators}, torch=True)
     kept += tuple(name for name in _globals(draft, values) if name not in {*whole, *generators, *kept})
-    return State("torch", tuple(whole), tuple(generators), (*kept, *_kept_fields(draft, values, whole)))
+    return State(
+        "torch", tuple(whole), tuple(generators), (*kept, *_kept_fields(draft, values, whole)),
+        maybe=frozenset(name for name in whole if values.may_be_none(name)),
+    )  # fmt: skip
 
 
 def _is_generator(draft: Draft, origin: cst.BaseExpression | None) -> bool:
@@ -257,10 +220,9 @@ def _kept_fields(draft: Draft, values: Values, whole: list[str]) -> list[str]:
 
 
 def _plain_state(draft: Draft, values: Values) -> State:
-    if "torch" in draft.names.roots and "backward" in draft.words:
-        raise Refusal("the optimizer is not in the loop's function", values.loop.node,
-                      "build model and optimizer in the function of the loop")  # fmt: skip
-    if "self" in values.carried() or "self" in values.source:
+    _refuse_models(draft, values)
+    is_self = any(isinstance(node, cst.Name) and node.value == "self" for node in draft.below(values.loop.node))
+    if "self" in values.carried() or is_self:
         raise Refusal("the state of the training lies in self", values.loop.node, "use outlast.epochs and outlast.save")
     kept = _kept(draft, values, set())
     _refuse_strangers(draft, values, kept)
@@ -268,6 +230,21 @@ def _plain_state(draft: Draft, values: Values) -> State:
         if any(isinstance(node, cst.Global) for node in draft.below(function)):
             raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
     return State("plain", kept=kept)
+
+
+def _refuse_models(draft: Draft, values: Values) -> None:
+    """A loop that keeps plain values beside a network would go on with these and an untrained network."""
+    loop = values.loop.node
+    if any(draft.resolve(call.func).startswith("torch.optim.") for call in draft.calls(loop.body)):
+        raise Refusal("this loop starts several trainings, one after the other", loop,
+                      "start each one as a run of its own")  # fmt: skip
+    if "torch" in draft.names.roots and "backward" in draft.words:
+        raise Refusal("the optimizer is not in the loop's function", loop,
+                      "build model and optimizer in the function of the loop")  # fmt: skip
+    root = next((root for root in _FRAMEWORKS if root in draft.names.roots), "")
+    if root:
+        raise Refusal(f"what {root} trains in this loop, and how it is kept, is not visible here", loop,
+                      "save it and load it in this loop: outlast.epochs and outlast.save")  # fmt: skip
 
 
 def _refuse_strangers(draft: Draft, values: Values, kept: tuple[str, ...]) -> None:

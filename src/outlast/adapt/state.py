@@ -39,6 +39,7 @@ class State:
     loaded: tuple[str, ...] = ()
     generators: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    maybe: frozenset[str] = frozenset()  # those of `loaded` that can be None
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ def inject(draft: Draft, values: Values, state: State, value: str) -> None:
     is_last_kept = not values.outliving
     stop = draft.source(loop.stop)
     guard = names.folder if is_last_kept else f"{names.folder} and {loop.variable} + 1 < {stop}"
+    if state.kind == "torch" and is_distributed(draft):
+        guard += f" and {_is_first(draft)}"
     draft.add_at_end(loop.node.body, [f"if {guard}:", *("    " + line for line in after)])
     what = ", ".join([*state.loaded[: 0 if state.kind == "session" else None], *state.generators, *state.kept])
     draft.say(
@@ -89,6 +92,17 @@ def inject(draft: Draft, values: Values, state: State, value: str) -> None:
         loop.node,
         f"goes on from its last checkpoint ({loop.variable}{', ' + what if what else ''})",
     )
+
+
+def is_distributed(draft: Draft) -> bool:
+    """Whether several processes of the script train together: then one of them saves, and all load."""
+    return "init_process_group" in draft.words
+
+
+def _is_first(draft: Draft) -> str:
+    torch = draft.names.name_for("torch", [draft.module]) or "torch"
+    together = f"{torch}.distributed"
+    return f"(not {together}.is_initialized() or {together}.get_rank() == 0)"
 
 
 def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
@@ -153,7 +167,7 @@ def _torch(draft: Draft, values: Values, state: State, names: Names, value: str)
         f'        {torch}.cuda.set_rng_state_all({names.state}["cuda_random"])',
     ] if uses_cuda else []  # fmt: skip
     pairs = [
-        f'"{counter}": {counter}', *(f'"{name}": {name}.state_dict()' for name in state.loaded),
+        f'"{counter}": {counter}', *(f'"{name}": {_state_of(name, state)}' for name in state.loaded),
         *(f'"{name}": {name}.get_state()' for name in state.generators), *(f'"{name}": {name}' for name in state.kept),
         f'"torch_random": {torch}.get_rng_state()',
         *([f'"cuda_random": {torch}.cuda.get_rng_state_all()'] if uses_cuda else []),
@@ -166,19 +180,39 @@ def _torch(draft: Draft, values: Values, state: State, names: Names, value: str)
         # With pickle_module every version of torch also loads what is not a tensor: it is the script's own file.
         f'    {names.state} = {torch}.load({names.path}, map_location="cpu", pickle_module=pickle)',
         f'    {names.first} = {names.state}["{counter}"] + 1',
-        *(f'    {name}.load_state_dict({names.state}["{name}"])' for name in state.loaded),
+        *(line for name in state.loaded for line in _load_lines(name, state, names)),
         *(f'    {name}.set_state({names.state}["{name}"])' for name in state.generators),
         *(f'    {name} = {names.state}["{name}"]' for name in state.kept),
-        f'    {torch}.set_rng_state({names.state}["torch_random"])',
-        *cuda,
-        *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
-    ]
+        *_random_lines(draft, values, [
+            f'    {torch}.set_rng_state({names.state}["torch_random"])',
+            *cuda,
+            *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
+        ]),
+    ]  # fmt: skip
     after = [
         f"os.makedirs({names.folder}, exist_ok=True)",
         *_call(f"{torch}.save({{", pairs, f'}}, {names.path} + ".part")'),
         f'os.replace({names.path} + ".part", {names.path})',
     ]
     return before, after
+
+
+def _random_lines(draft: Draft, values: Values, lines: list[str]) -> list[str]:
+    """Where several processes load, only the one that saved: the others must not draw the same numbers."""
+    if not is_distributed(draft):
+        return lines
+    said = "one process saves for all; random numbers of the others start anew in each stint"
+    draft.say(Kind.DIFFERS, RULE, values.loop.node, said)
+    return [f"    if {_is_first(draft)}:", *("    " + line for line in lines)]
+
+
+def _state_of(name: str, state: State) -> str:
+    return f"None if {name} is None else {name}.state_dict()" if name in state.maybe else f"{name}.state_dict()"
+
+
+def _load_lines(name: str, state: State, names: Names) -> list[str]:
+    load = f'{name}.load_state_dict({names.state}["{name}"])'
+    return [f"    if {name} is not None:", f"        {load}"] if name in state.maybe else [f"    {load}"]
 
 
 def _session(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:

@@ -1,0 +1,108 @@
+"""Whether a script goes on by itself after a stop, and what must be passed for that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.loops import find_loops
+from outlast.adapt.needs import PASSED
+from outlast.adapt.setup import Option, argparse_options
+from outlast.migrate.tree import argument, tail
+
+_STARTS = re.compile(
+    r"(?:start|begin|initial|resume|resumed|first|last)_(?:epoch|step|iter|iteration|round)s?(?:_done)?|"
+    r"(?:epoch|step|iter|iteration)_start",
+    re.I,
+)
+_LOADS = frozenset({"load_state_dict", "load_weights", "restore", "load_param_into_net", "load_checkpoint", "load"})
+#: what options that turn resuming on are called; others around a load (`--rank`, `--gpu`) decide something else
+_FLAG = re.compile(r"resume|checkpoint|ckpt|restore|continue|snapshot|load|start_from|pretrain|weights", re.I)
+
+
+@dataclass(frozen=True)
+class OwnResume:
+    """`flag`: the option without which nothing is loaded; empty where the script looks for itself."""
+
+    flag: str = ""
+    takes_value: bool = True
+
+    @property
+    def words(self) -> str:
+        """As it is written on a command line."""
+        return f"--{self.flag}" + ("=PATH" if self.takes_value else "")
+
+
+def find_own_resume(draft: Draft) -> OwnResume | None:
+    """None where nothing is loaded, or no count goes on from what was loaded."""
+    counted = list(_counted(draft))
+    loads = [call for call in draft.calls() if tail(call.func) in _LOADS]
+    if not counted or not loads:
+        return None
+    options = dict(argparse_options(draft))
+    flags = [_flag(draft, place, options) for place in counted]
+    if not all(flags):
+        return OwnResume()
+    name = flags[0]
+    option = options.get(name)
+    is_switch = option is not None and option.call is not None and argument(option.call, "action") is not None
+    return OwnResume(option.name if option is not None else name, takes_value=not is_switch)
+
+
+def _counted(draft: Draft) -> Iterator[cst.CSTNode]:
+    """Where the count is set to something that was found out; a loop may also start at such a thing itself."""
+    names = {tail(loop.first) for loop in find_loops(draft) if isinstance(loop.first, cst.Name | cst.Attribute)}
+    for loop in find_loops(draft):
+        if isinstance(loop.first, cst.Subscript | cst.Call) or (
+            isinstance(loop.first, cst.BinaryOperation)
+            and any(isinstance(node, cst.Subscript | cst.Call) for node in draft.below(loop.first))
+        ):
+            yield loop.node
+    for node in draft.nodes:
+        if not isinstance(node, cst.Assign) or not _is_found_out(node.value):
+            continue
+        for target in (each.target for each in node.targets):
+            parts = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]
+            if any(tail(part) in names or _STARTS.fullmatch(tail(part)) for part in parts):
+                yield node
+
+
+def _is_found_out(value: cst.BaseExpression) -> bool:
+    """Not a number, another name (`start_epoch = args.start_epoch`), or several of these."""
+    if isinstance(value, cst.Tuple):
+        return any(_is_found_out(element.value) for element in value.elements)
+    return not isinstance(value, cst.Integer | cst.Name | cst.Attribute | cst.UnaryOperation | cst.Float)
+
+
+def _flag(draft: Draft, place: cst.CSTNode, options: dict[str, Option]) -> str:
+    """The option that decides whether a place is reached; empty for none, or one that is on by itself."""
+    for test in _tests(draft, place, depth=3):
+        for node in (test, *draft.below(test)):
+            name = tail(node) if isinstance(node, cst.Attribute) else ""
+            is_flag = name in options or (isinstance(node, cst.Attribute) and tail(node.value) == "FLAGS")
+            if is_flag and name not in PASSED and _FLAG.search(name) and not _is_on(draft, options.get(name)):
+                return name
+    return ""
+
+
+def _is_on(draft: Draft, option: Option | None) -> bool:
+    default = argument(option.call, "default") if option is not None and option.call is not None else None
+    return default is not None and draft.source(default.value) not in ("None", "False", "0", "''", '""')
+
+
+def _tests(draft: Draft, place: cst.CSTNode, depth: int) -> Iterator[cst.BaseExpression]:
+    """Conditions around a place, also around the one call of its function."""
+    before: cst.CSTNode = place
+    for each in draft.above(place):
+        if isinstance(each, cst.If) and before is each.body:
+            yield each.test
+        if isinstance(each, cst.FunctionDef):
+            calls = [call for call in draft.calls() if tail(call.func) == each.name.value]
+            if depth and len(calls) == 1:
+                yield from _tests(draft, calls[0], depth - 1)
+            return
+        before = each

@@ -1,0 +1,94 @@
+"""How often a training runs in one start of a script: a checkpoint under one name serves exactly one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.state import Refusal
+from outlast.migrate.tree import dotted, tail
+
+_REPEATS = (cst.For, cst.While, cst.CompFor)
+
+
+def refuse_repeated(draft: Draft, node: cst.CSTNode) -> None:
+    """A second training (the next fold, the next seed) would find the checkpoint of the first and stop at once."""
+    again = repeated_at(draft, node)
+    if again is not None:
+        said = f"the training is done more than once (again in line {draft.line(again)}), with one checkpoint for all"
+        raise Refusal(said, node, "start each one as a run of its own, or save by hand: outlast.save")
+
+
+def repeated_at(draft: Draft, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The loop, or the second call, by which what a node does is done again; None where it is done once."""
+    seen: set[int] = set()
+    while True:
+        function = draft.scope(node)
+        around = next((each for each in _within(draft, node) if isinstance(each, _REPEATS)), None)
+        if around is not None:
+            return around
+        if not isinstance(function, cst.FunctionDef) or id(function) in seen:
+            return None
+        seen.add(id(function))
+        calls = list(_calls(draft, function))
+        twice = next((pair for pair in itertools.combinations(calls, 2) if not _is_either(draft, *pair)), None)
+        if twice is not None:
+            return twice[1]
+        if not calls:
+            return None
+        node = calls[0]
+
+
+def _within(draft: Draft, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    before = node
+    for each in draft.above(node):
+        if isinstance(each, cst.FunctionDef):
+            return
+        # What a loop runs over is computed once, and what follows on its end is run once.
+        if not (isinstance(each, cst.For) and before in (each.iter, each.orelse)):
+            yield each
+        before = each
+
+
+def _calls(draft: Draft, function: cst.FunctionDef) -> Iterator[cst.Call]:
+    """Calls of a function of this file. Methods are told from others of their name by what they are called on."""
+    name = function.name.value
+    owner = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
+    made = _instances(draft, owner.name.value) if owner is not None else set()
+    for call in draft.calls():
+        if tail(call.func) != name or draft.scope(call) is function or not draft.is_reached(call):
+            continue
+        if owner is None:
+            if isinstance(call.func, cst.Name):
+                yield call
+        elif isinstance(call.func, cst.Attribute):
+            on = call.func.value
+            is_new = isinstance(on, cst.Call) and tail(on.func) == owner.name.value
+            is_self = dotted(on) == "self" and any(each is owner for each in draft.above(call))
+            if is_new or is_self or dotted(on) in made:
+                yield call
+
+
+def _instances(draft: Draft, name: str) -> set[str]:
+    return {
+        dotted(node.targets[0].target)
+        for node in draft.nodes
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and tail(node.value.func) == name
+    }
+
+
+def _is_either(draft: Draft, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether two places lie in different branches of one `if`."""
+    branches = {id(each): branch for each, branch in _branches(draft, one)}
+    return any(branches.get(id(each), branch) is not branch for each, branch in _branches(draft, other))
+
+
+def _branches(draft: Draft, node: cst.CSTNode) -> Iterator[tuple[cst.If, cst.CSTNode]]:
+    before = node
+    for each in draft.above(node):
+        if isinstance(each, cst.If):
+            yield each, before
+        before = each

@@ -1,0 +1,287 @@
+"""Ways of ordinary scripts that once were adapted wrongly: what each becomes now, or why it is refused."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from outlast.adapt import CONTRACTS, adapt_text
+from outlast.migrate.engine import Kind
+
+
+def adapt(text, contract="modelarts"):
+    done = adapt_text(textwrap.dedent(text), CONTRACTS[contract])
+    compile(done.text, "script.py", "exec")
+    assert adapt_text(done.text, CONTRACTS[contract]).text == done.text, "a second time must change nothing"
+    return done
+
+
+def said(done, kind):
+    return " / ".join(f"{finding.message} {finding.advice}" for finding in done.findings if finding.kind is kind)
+
+
+TRAINING = """
+import argparse, os, torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume", {option})
+args = parser.parse_args()
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+start_epoch = 0
+if {test}:
+    state = torch.load("last.pt")
+    model.load_state_dict(state["model"])
+    start_epoch = state["epoch"]
+for epoch in range(start_epoch, 9):
+    {body}
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "test", "words"),
+    [
+        ('default=""', "args.resume", "--resume=PATH"),
+        ("default=None, type=str", "args.resume and os.path.isfile(args.resume)", "--resume=PATH"),
+        ('action="store_true"', "args.resume", "--resume "),
+    ],
+)
+def test_a_script_that_goes_on_by_a_flag_goes_on_without_it(option, test, words):
+    done = adapt(TRAINING.format(option=option, test=test, body="pass"))
+    assert words in said(done, Kind.KEPT) and "first_epoch = start_epoch" in done.text
+
+
+def test_where_nothing_can_be_added_the_flag_is_named():
+    body = "epoch += 1"
+    done = adapt(TRAINING.format(option='default=""', test="args.resume", body=body))
+    assert "goes on only when it is started with --resume=PATH" in said(done, Kind.DIFFERS)
+    assert "outlast run … -- --resume=PATH" in said(done, Kind.DIFFERS) and done.is_complete
+
+
+@pytest.mark.parametrize("test", ['os.path.exists("last.pt")', "True"])
+def test_a_script_that_looks_for_itself_is_left_alone(test):
+    done = adapt(TRAINING.format(option='default=""', test=test, body="pass"))
+    assert "counts on from it already" in said(done, Kind.KEPT) and "OUTLAST_CHECKPOINT" not in done.text
+
+
+def test_a_start_that_is_only_handed_in_does_not_resume():
+    done = adapt("""
+        import keras
+        def train(start_epoch, model):
+            if start_epoch > 0:
+                model.load_weights("w.h5")
+            model.fit(1, epochs=9, initial_epoch=start_epoch)
+        train(0, keras.Model())
+    """)
+    assert "already" not in said(done, Kind.KEPT) and "BackupAndRestore" in done.text
+
+
+MODEL = """
+import torch
+{before}
+def train(fold):
+    model = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for epoch in range(9):
+        optimizer.step()
+{after}
+"""
+
+
+@pytest.mark.parametrize("after", ["for fold in range(5):\n    train(fold)", "train(0)\ntrain(1)"])
+def test_trainings_one_after_the_other_never_share_a_checkpoint(after):
+    assert "done more than once" in said(adapt(MODEL.format(before="", after=after)), Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "train(0)",
+        "if torch.cuda.is_available():\n    train(0)\nelse:\n    train(1)",
+        "def run(**words):\n    train(1)\ntrain(0)",
+    ],
+)
+def test_a_training_that_is_started_once_resumes(after):
+    assert 'torch.save({"epoch"' in adapt(MODEL.format(before="", after=after)).text.replace("\n", "").replace("  ", "")
+
+
+@pytest.mark.parametrize("library", ["torch", "tensorflow as tf", "keras", "mindspore", "jax"])
+def test_plain_values_are_not_kept_beside_a_network_that_is_not(library):
+    done = adapt(
+        f"import {library}\nfrom nets import step\nseen = []\nfor epoch in range(9):\n    seen.append(step())\n"
+    )
+    assert "is not visible here" in said(done, Kind.HAND) and "pickle" not in done.text
+
+
+def test_modules_beside_those_of_the_optimizer_are_saved():
+    done = adapt("""
+        import torch
+        class Critic(torch.nn.Module):
+            pass
+        model, critic = torch.nn.Linear(1, 1), Critic()
+        learned = make(model)
+        optimizer = torch.optim.SGD(learned.parameters(), 0.1)
+        for epoch in range(9):
+            model.zero_grad()
+            learned(critic(model(1)))
+            optimizer.step()
+    """)
+    for name in ("learned", "critic", "optimizer"):
+        assert f'{name}.load_state_dict(resumed["{name}"])' in done.text, name
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "scaler = torch.cuda.amp.GradScaler() if fast else None",
+        "scaler = None\nif fast:\n    scaler = torch.cuda.amp.GradScaler()",
+    ],
+)
+def test_what_may_be_none_is_saved_only_when_it_is_there(made):
+    done = adapt(
+        "import torch\nfast = True\nmodel = torch.nn.Linear(1, 1)\n"
+        f"optimizer = torch.optim.SGD(model.parameters(), 0.1)\n{made}\n"
+        "for epoch in range(9):\n    if scaler:\n        scaler.step(optimizer)\n    optimizer.step()\n"
+    )
+    assert "None if scaler is None else scaler.state_dict()" in done.text
+    assert 'if scaler is not None:\n        scaler.load_state_dict(resumed["scaler"])' in done.text
+
+
+def test_what_may_be_missing_is_refused():
+    done = adapt(
+        "import torch\nfast = True\nmodel = torch.nn.Linear(1, 1)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), 0.1)\nif fast:\n    scaler = torch.cuda.amp.GradScaler()\n"
+        "for epoch in range(9):\n    if fast:\n        scaler.step(optimizer)\n    optimizer.step()\n"
+    )
+    assert "scaler is there only under a condition" in said(done, Kind.HAND)
+
+
+def test_of_several_processes_one_saves():
+    done = adapt("""
+        import torch
+        torch.distributed.init_process_group("gloo")
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for epoch in range(9):
+            optimizer.step()
+    """)
+    assert "torch.distributed.get_rank() == 0):\n    os.makedirs(resume_dir" in done.text.replace(
+        "        os", "    os"
+    )
+
+
+HEAD = "import argparse, os, numpy as np, torch\np = argparse.ArgumentParser()\n{}\nargs = p.parse_args()\n"
+
+
+def test_a_stem_is_no_folder():
+    option = 'p.add_argument("--save", default="out/last")'
+    done = adapt(HEAD.format(option) + 'torch.save({}, args.save + ".pt")\n')
+    assert "args.save = os.path.join(args.train_url, os.path.basename(os.path.normpath(args.save)))" in done.text
+
+
+def test_a_required_file_is_not_called_like_the_data_folder():
+    done = adapt(HEAD.format('p.add_argument("--table", required=True)') + "np.load(args.table)\n")
+    assert '"--data_url", required' not in done.text
+    assert "--table is required, and --data_url cannot stand for it" in said(done, Kind.HAND)
+
+
+def test_several_weights_are_not_all_the_same():
+    options = 'p.add_argument("--g", default="")\np.add_argument("--d", default="")'
+    done = adapt(HEAD.format(options) + "torch.load(args.g)\ntorch.load(args.d)\n")
+    assert "= args.pretrain_url" not in done.text and "--g, --d each take weights" in said(done, Kind.DIFFERS)
+
+
+def test_an_option_that_is_a_path_stays_one():
+    option = 'from pathlib import Path\np.add_argument("--out", type=Path, default="out")'
+    done = adapt(HEAD.format(option) + 'np.save(args.out / "x.npy", 1)\n')
+    assert "args.out = Path(args.train_url)" in done.text
+
+
+def test_subcommands_leave_the_contract_to_a_parser_of_its_own():
+    done = adapt("""
+        import argparse, os
+        p = argparse.ArgumentParser()
+        train = p.add_subparsers().add_parser("train")
+        train.add_argument("--dataroot", required=True)
+        args = p.parse_args()
+        print(os.listdir(args.dataroot))
+    """)
+    assert "contract, sys.argv[1:] = " in done.text and "required=not contract.data_url" in done.text
+    assert "args.dataroot = contract.data_url" in done.text
+
+
+def test_a_choice_of_two_ways_to_parse_is_understood():
+    done = adapt("""
+        import argparse, os
+        def options(known=False):
+            p = argparse.ArgumentParser()
+            p.add_argument("--data_dir", default="data")
+            return p.parse_known_args()[0] if known else p.parse_args()
+        def run(**words):
+            opt = options(True)
+        opt = options()
+        print(os.listdir(opt.data_dir))
+    """)
+    assert "opt = options()\nif opt.data_url:\n    opt.data_dir = opt.data_url" in done.text
+
+
+def test_a_command_line_that_a_library_reads_does_not_see_the_contract():
+    done = adapt("from pytorch_lightning.cli import LightningCLI\nx = 1\nLightningCLI()\n")
+    assert "contract, sys.argv[1:] = " in done.text
+
+
+def test_a_download_goes_on_where_its_place_is_not_the_contracts():
+    text = "from sets import Birds\nwhere = home()\nb = Birds(where, download=True)\n"
+    assert "download=True" in adapt(text).text
+    assert "Birds downloads its data" in said(adapt(text, "xihe"), Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('datasets.MNIST(root=".", download=True)',
+         'datasets.MNIST(root=os.path.join(contract.data_url or "", "."), download=not contract.data_url)'),
+        ('Birds(root="~/sets", download=True)',
+         'Birds(root=contract.data_url or "~/sets", download=not contract.data_url)'),
+        ('tasks("birds", root="~/sets")', 'tasks("birds", root=contract.data_url or "~/sets")'),
+        ("imdb.load_data(num_words=9)",
+         'imdb.load_data(path=os.path.abspath(os.path.join(contract.data_url, "imdb.npz")) if contract.data_url else '
+         '"imdb.npz", num_words=9)'),
+        ('get_file("a.txt", "http://h/a.txt")',
+         '(os.path.join(contract.data_url, "a.txt") if contract.data_url else get_file("a.txt", "http://h/a.txt"))'),
+        ('np.save("o/{}.npy".format(1), 1)', 'np.save(os.path.join(contract.train_url or "o", "{}.npy".format(1)), 1)'),
+        ("np.save(os.path.join(PLACE, 'x.npy'), 1)", "np.save(os.path.join(contract.train_url or PLACE, 'x.npy'), 1)"),
+        ('ModelCheckpoint("net", "ckpt", 1)', 'ModelCheckpoint("net", contract.train_url or "ckpt", 1)'),
+    ],
+)  # fmt: skip
+def test_a_place_is_found_where_it_stands(before, after):
+    head = (
+        "import os\nimport numpy as np\nfrom torchvision import datasets\nfrom keras.datasets import imdb\n"
+        "from keras.utils import get_file\nfrom mindspore.train.callback import ModelCheckpoint\n"
+        "from sets import Birds, tasks, PLACE\nx = 1\n"
+    )
+    assert after in adapt(head + before + "\n").text.splitlines()
+
+
+def test_a_folder_with_a_percent_sign_is_no_format(tmp_path):
+    done = adapt('import numpy as np\nfor n in (1, 2):\n    np.save("out/x_%d.npy" % n, n)\n')
+    folder = tmp_path / "100% {new}"
+    folder.mkdir()
+    exec(
+        compile(
+            done.text.replace("parse_known_args()", f"parse_known_args(['--train_url', {str(folder)!r}])"), "s", "exec"
+        ),
+        {},
+    )
+    assert sorted(path.name for path in folder.iterdir()) == ["x_1.npy", "x_2.npy"]
+
+
+def test_mindspore_counts_epochs_on():
+    done = adapt("""
+        import mindspore as ms
+        model = ms.train.Model(net)
+        model.train(9, data, callbacks=[a])
+    """)
+    assert "model.train(9 - resume_done, data, callbacks=[a] + resume_callbacks, **resume_words)" in done.text
+    assert 'resume_words = {"initial_epoch": first_epoch}' in done.text
