@@ -285,3 +285,55 @@ def test_mindspore_counts_epochs_on():
     """)
     assert "model.train(9 - resume_done, data, callbacks=[a] + resume_callbacks, **resume_words)" in done.text
     assert 'resume_words = {"initial_epoch": first_epoch}' in done.text
+
+
+def test_a_fit_in_each_branch_gets_its_backup():
+    done = adapt("""
+        import keras
+        model = keras.Model()
+        if plain:
+            model.fit(1, epochs=9)
+        else:
+            model.fit(2, epochs=9)
+    """)
+    assert done.text.count("BackupAndRestore") == 2 and done.is_complete
+
+
+def test_a_model_that_is_spread_over_processes_is_refused():
+    done = adapt("""
+        import torch
+        from torch.distributed.fsdp import fully_shard
+        model = torch.nn.Linear(1, 1)
+        fully_shard(model)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for epoch in range(9):
+            optimizer.step()
+    """)
+    assert "each process holds a part of the model" in said(done, Kind.HAND)
+
+
+def test_a_list_beside_the_code_is_not_data_where_data_lies_elsewhere():
+    option = 'p.add_argument("--data_dir", default="d")'
+    done = adapt(HEAD.format(option) + 'names = open("names.json").read()\nprint(os.listdir(args.data_dir))\n')
+    assert 'open("names.json")' in done.text and "'names.json' travels with the code" in said(done, Kind.KEPT)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("np.save('%i_a.npy' % 1, 1)", "np.save(os.path.join(contract.train_url or '', '%i_a.npy' % 1), 1)"),
+        ("np.save(os.path.join(os.getcwd(), 'o', 'a.npy'), 1)",
+         "np.save(os.path.join(contract.train_url or os.getcwd(), 'o', 'a.npy'), 1)"),
+        ("get_file('a.tar.gz', origin='http://h/a')",
+         "(os.path.join(contract.data_url, \"a.tar.gz\") if contract.data_url else get_file('a.tar.gz', "
+         "origin='http://h/a'))"),
+    ],
+)  # fmt: skip
+def test_more_places_are_found_where_they_stand(before, after):
+    head = "import os\nimport numpy as np\nfrom keras.utils import get_file\nx = 1\n"
+    assert after in adapt(head + before + "\n").text.splitlines()
+
+
+def test_a_dictionary_called_like_options_holds_no_options():
+    text = 'import argparse, numpy as np\nopt = {"m": "net"}\nnp.save(opt["m"] + ".npy", 1)\n'
+    assert "or opt" not in adapt(text).text

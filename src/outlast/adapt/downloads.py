@@ -120,4 +120,4 @@ def _named_file(draft: Draft, call: cst.Call) -> str:
     origin = argument(call, "origin")
     has_origin = origin is not None or positional(call, 1) is not None
     name = inner(named.value if named else positional(call, 0))
-    return name if has_origin and name and "/" not in name and not name.endswith((".zip", ".gz", ".tgz")) else ""
+    return name if has_origin and name and "/" not in name else ""

@@ -8,7 +8,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.loops import keyword_or_place
-from outlast.adapt.rounds import refuse_repeated
+from outlast.adapt.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.state import ENVIRON, RULE, Names, Refusal, place_lines
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
@@ -23,9 +23,20 @@ def plan_keras(draft: Draft) -> Fitted | None:
     calls = [call for call in draft.calls() if tail(call.func) in ("fit", "fit_generator") and argument(call, "epochs")]
     if not calls:
         return None
-    call, statement = calls[0], draft.statement(calls[0])
-    if len(calls) > 1:
-        raise Refusal(f"there are {len(calls)} calls of fit", statement, "give each its own BackupAndRestore callback")
+    if not are_alternatives(draft, calls):
+        advice = "give each its own BackupAndRestore callback"
+        raise Refusal(f"there are {len(calls)} calls of fit", draft.statement(calls[0]), advice)
+    applied = [_plan_fit(draft, call) for call in calls]
+
+    def apply(value: str) -> None:
+        for each in applied:
+            each(value)
+
+    return draft.statement(calls[0]), apply
+
+
+def _plan_fit(draft: Draft, call: cst.Call) -> Callable[[str], None]:
+    statement = draft.statement(call)
     if any(isinstance(each, cst.For | cst.While) for each in draft.above(call)):
         raise Refusal("fit is called in a loop", statement, "give it a BackupAndRestore callback by hand")
     given = argument(call, "callbacks")
@@ -34,7 +45,7 @@ def plan_keras(draft: Draft) -> Fitted | None:
     if not draft.stands_alone(statement):
         raise Refusal("fit shares its line with something else", statement)
     refuse_repeated(draft, call)
-    return statement, lambda value: _backup(draft, call, statement, given, value)
+    return lambda value: _backup(draft, call, statement, given, value)
 
 
 def _backup(draft: Draft, call: cst.Call, statement: cst.CSTNode, given: cst.Arg | None, value: str) -> None:

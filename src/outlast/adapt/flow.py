@@ -99,13 +99,15 @@ class Flow:
             first = node.parts[0] if node.parts else None
             if isinstance(first, cst.FormattedStringExpression):
                 yield from self._follow(first.expression, replace(use, is_folder=True), depth - 1)
-        elif isinstance(node, cst.BinaryOperation) and inner(node.left).startswith("%"):
+        elif isinstance(node, cst.BinaryOperation) and inner(node.left).startswith(("%s", "%(")):
             # '%s/model.pt' % folder: the place is the first value, not the literal.
             values = [each.value for each in node.right.elements] if isinstance(node.right, cst.Tuple) else [node.right]
             if isinstance(node.operator, cst.Modulo) and inner(node.left).startswith("%s/"):
                 yield from self._follow(values[0], replace(use, is_folder=True), depth - 1)
         elif isinstance(node, cst.BinaryOperation):
             yield from self._follow(node.left, replace(use, is_folder=use.is_folder or _is_joined(node)), depth - 1)
+        elif isinstance(node, cst.BooleanOperation):
+            yield from self._follow(node.left, use, depth - 1)  # `args.data or "data"`
         elif isinstance(node, cst.Call):
             yield from self._through_call(node, use, depth)
         elif isinstance(node, cst.Name):
@@ -118,6 +120,8 @@ class Flow:
         if name == "os.path.join" or tail(call.func) == "joinpath":
             first = positional(call, 0) if name else getattr(call.func, "value", None)
             yield from self._follow(first, replace(use, is_folder=True), depth - 1)
+        elif name == "os.getcwd" and use.is_folder:
+            yield replace(use, other=call)
         elif name in _SAME:
             many = len(call.args) > 1 and name.startswith("pathlib")
             yield from self._follow(positional(call, 0), replace(use, is_folder=use.is_folder or many), depth - 1)
@@ -168,7 +172,8 @@ class Flow:
 
     def _through_field(self, node: cst.Attribute | cst.Subscript, use: Use, depth: int) -> Iterator[Use]:
         owner = dotted(node.value)
-        if owner and (owner in self._holders or owner.rsplit(".", 1)[-1] in self._holders):
+        is_held = owner and (owner in self._holders or owner.rsplit(".", 1)[-1] in self._holders)
+        if is_held and not any(isinstance(value, cst.Dict) for value in self._module_values(owner)):
             # Where no parser of this file declares it, the value itself is the source.
             yield replace(use, option=tail(node), other=node)
             return
@@ -182,8 +187,11 @@ class Flow:
         elif not values and owner and owner != "self" and not self._draft.resolve(node).startswith("os."):
             yield replace(use, other=node)
 
+    def _module_values(self, name: str) -> list[cst.BaseExpression]:
+        return self._assigned.get((id(self._draft.module), name), [])
+
     def _from_dict(self, node: cst.Subscript) -> cst.BaseExpression | None:
-        values = self._assigned.get((id(self._draft.module), dotted(node.value)), [])
+        values = self._module_values(dotted(node.value))
         if len(values) != 1:
             return None
         value, key = values[0], tail(node)

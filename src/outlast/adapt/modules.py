@@ -17,10 +17,16 @@ _MODEL = re.compile("model|net|network")
 _SCHEDULER = re.compile(r"(?:LR|Scheduler|Warmup\w*|LambdaLR|OneCycleLR|ReduceLROnPlateau)$")
 #: methods that only modules have, when they are called without arguments
 _OF_MODULES = frozenset({"eval", "parameters", "named_parameters", "state_dict", "zero_grad"})
+#: ways to spread one model over several processes
+_SPREAD = re.compile(r"fully_shard|FullySharded|FSDP|deepspeed|parallelize_module")
 
 
 def find_modules(draft: Draft, values: Values) -> list[str]:
     """Everything to be saved by its `state_dict`, models first. `Refusal` where that is not certain."""
+    spread = sorted(word for word in draft.words if _SPREAD.match(word))
+    if spread:
+        said = f"each process holds a part of the model ({spread[0]}), and one file cannot"
+        raise Refusal(said, values.loop.node, "save with torch.distributed.checkpoint")
     optimizers = find_optimizers(values)
     known = values.origins | values.fields()
     models: list[str] = []

@@ -56,10 +56,14 @@ def find_own_resume(draft: Draft) -> OwnResume | None:
 def _counted(draft: Draft) -> Iterator[cst.CSTNode]:
     """Where the count is set to something that was found out; a loop may also start at such a thing itself."""
     names = {tail(loop.first) for loop in find_loops(draft) if isinstance(loop.first, cst.Name | cst.Attribute)}
+    loaded = {
+        tail(node.targets[0].target)
+        for node in draft.nodes
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and "load" in tail(node.value.func)
+    }
     for loop in find_loops(draft):
-        if isinstance(loop.first, cst.Subscript | cst.Call) or (
-            isinstance(loop.first, cst.BinaryOperation)
-            and any(isinstance(node, cst.Subscript | cst.Call) for node in draft.below(loop.first))
+        if loop.first is not None and any(
+            isinstance(node, cst.Name) and node.value in loaded for node in (loop.first, *draft.below(loop.first))
         ):
             yield loop.node
     for node in draft.nodes:

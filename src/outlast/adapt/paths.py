@@ -25,6 +25,8 @@ from outlast.migrate.tree import argument, inner, opening, tail
 _WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|h5|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
 _DATA_FILE = re.compile(r"data|train|test|val|label|feature|image", re.I)
 _CODE_FILE = re.compile(r"\.(?:ya?ml|toml|ini|cfg|py|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$", re.I)
+#: read beside data that lies elsewhere, it is a list of names or the like
+_BESIDE_CODE = re.compile(r"(?:\./)?[\w.-]+\.(?:json|txt|names)")
 _PLACEHOLDER = re.compile(r"%[-0-9.]*[a-zA-Z(]|\{")
 _SHOWN = re.compile(r"['\"][^'\"]*[/\\][^'\"]*['\"]")
 #: What is a path beyond doubt: it has folders, or the suffix of a file with data.
@@ -93,6 +95,7 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
     """Sort every path of the file by its role; what cannot be told is reported."""
     found = Paths()
     by_literal: dict[int, list[Use]] = {}
+    has_data = False
     every = list(sinks)
     found.is_saving = any(sink.role is Role.OUTPUT for sink in every)
     for use in (use for sink in every for use in _uses(draft, flow, sink)):
@@ -101,6 +104,7 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
         elif use.option and (use.option in options or use.other is None or use.option in PASSED):
             if use.option in PASSED:
                 found.fed.add(id(use.sink.call))
+                has_data = has_data or use.role is Role.DATA
             if use.role is None or not _is_text(options, use.option) or use.option in PASSED:
                 continue
             if not use.sink.is_guess or use.option in _OPTION_NAMES[Role.DATA].split():
@@ -111,10 +115,22 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
             found.fed.update({id(use.sink.call)} if use.is_folder else ())
     groups = [uses for uses in by_literal.values() if _is_file(draft, uses)]
     roles = _roles(draft, groups)
+    has_data = (
+        has_data
+        or bool(found.options.get(Role.DATA) or found.others.get(Role.DATA))
+        or any(
+            roles.get(id(literal)) is Role.DATA and "/" in _text(literal).removeprefix("./")
+            for literal in (uses[0].literal for uses in groups)
+            if literal is not None
+        )
+    )
     for uses in groups:
         literal = uses[0].literal
         assert literal is not None
         role, text = roles.get(id(literal)), _text(literal)
+        if role is Role.DATA and _BESIDE_CODE.fullmatch(text) and has_data and tail(uses[0].sink.call.func) == "open":
+            draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
+            continue
         if role is not None and _is_certain(draft, literal, text):
             found.sites.setdefault(role, []).append(Site(literal, text, any(_is_folder(use, text) for use in uses)))
             found.fed.update(id(use.sink.call) for use in uses)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -34,12 +34,16 @@ def repeated_at(draft: Draft, node: cst.CSTNode) -> cst.CSTNode | None:
             return None
         seen.add(id(function))
         calls = list(_calls(draft, function))
-        twice = next((pair for pair in itertools.combinations(calls, 2) if not _is_either(draft, *pair)), None)
-        if twice is not None:
-            return twice[1]
+        if not are_alternatives(draft, calls):
+            return calls[-1]
         if not calls:
             return None
         node = calls[0]
+
+
+def are_alternatives(draft: Draft, nodes: Sequence[cst.CSTNode]) -> bool:
+    """Whether of these places only one is ever reached."""
+    return all(_is_either(draft, *pair) for pair in itertools.combinations(nodes, 2))
 
 
 def _within(draft: Draft, node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -96,7 +96,7 @@ def inject(draft: Draft, values: Values, state: State, value: str) -> None:
 
 def is_distributed(draft: Draft) -> bool:
     """Whether several processes of the script train together: then one of them saves, and all load."""
-    return "init_process_group" in draft.words
+    return not draft.words.isdisjoint({"init_process_group", "Accelerator", "init_distributed_mode"})
 
 
 def _is_first(draft: Draft) -> str:

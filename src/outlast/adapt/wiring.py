@@ -44,6 +44,10 @@ def wire_options(draft: Draft, setup: Setup, role: Role, name: str, value: str, 
         if option.is_positional and option.call is not None and argument(option.call, "nargs") is None:
             draft.insert(draft.span(option.call)[1] - 1, ', nargs="?"')
         whole = role is Role.WEIGHTS or (is_folder and len(options) == 1)
+        if not whole and not option.default and option.is_set:
+            said = f"--{own} stays as it is: it names one file or one of several folders, and its default is computed"
+            draft.say(Kind.DIFFERS, "options", where, said, f"pass it yourself: outlast run … -- --{own}=PATH")
+            continue
         if not whole and not option.default:
             advice = f"pass it yourself: outlast run … -- --{own}=PATH"
             draft.say(
