@@ -337,3 +337,11 @@ def test_more_places_are_found_where_they_stand(before, after):
 def test_a_dictionary_called_like_options_holds_no_options():
     text = 'import argparse, numpy as np\nopt = {"m": "net"}\nnp.save(opt["m"] + ".npy", 1)\n'
     assert "or opt" not in adapt(text).text
+
+
+@pytest.mark.parametrize(
+    "call", ['h5py.File("o/x.h5", "w")', 'gzip.open("o/x.gz", mode="wb")', 'tf.io.gfile.GFile("o/x", "w")']
+)
+def test_what_is_opened_to_be_written_is_a_result(call):
+    done = adapt(f"import gzip, h5py\nimport tensorflow as tf\nf = {call}\n")
+    assert 'os.path.join(contract.train_url or "o", ' in done.text

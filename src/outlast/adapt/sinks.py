@@ -65,6 +65,8 @@ _WRITE_FOLDERS = {
     "tensorflow.summary.FileWriter": (0, "logdir"), "tensorflow.io.gfile.makedirs": (0, "path"),
     "tensorflow.gfile.MakeDirs": (0, ""), "tensorflow.saved_model.save": (1, "export_dir"),
 }  # fmt: skip
+#: readers that write when their second argument says so
+_OPENERS = frozenset({"GFile", "File", "open", "ZipFile"})
 #: folders that their call makes itself
 _STATE_FOLDERS = {
     f"{root}.{name}": (place, "model_dir")
@@ -148,7 +150,10 @@ def _sink(draft: Draft, call: cst.Call) -> Sink | None:
         (_STATE_FOLDERS, Role.OUTPUT, True), (_ASKS, None, False),
     ):  # fmt: skip
         if name in table:
-            return _at(call, *table[name], role, is_folder, makes=table is _WRITE_FOLDERS)
+            is_written = table is _READS and last in _OPENERS and _writes(call)
+            return _at(
+                call, *table[name], Role.OUTPUT if is_written else role, is_folder, makes=table is _WRITE_FOLDERS
+            )
     if name in ("open", "io.open", "codecs.open") and isinstance(call.func, cst.Name | cst.Attribute):
         return _at(call, 0, "file", Role.OUTPUT if _writes(call) else Role.DATA, False)
     if name.startswith("pandas.read_"):
