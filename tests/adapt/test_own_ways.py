@@ -345,3 +345,24 @@ def test_a_dictionary_called_like_options_holds_no_options():
 def test_what_is_opened_to_be_written_is_a_result(call):
     done = adapt(f"import gzip, h5py\nimport tensorflow as tf\nf = {call}\n")
     assert 'os.path.join(contract.train_url or "o", ' in done.text
+
+
+def test_a_part_of_a_model_with_a_name_of_its_own_is_saved():
+    done = adapt("""
+        import torch
+        from nets import load
+        body = load().features
+        head = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(list(body.parameters()) + list(head.parameters()), 0.1)
+        every = list(body.parameters()) + list(head.parameters())
+        second = torch.optim.SGD(every, 0.1)
+        for epoch in range(9):
+            head(body(1))
+            second.step()
+    """)
+    assert 'body.load_state_dict(resumed["body"])' in done.text
+
+
+def test_a_home_folder_alone_is_no_data():
+    text = 'from os.path import expanduser\nfrom sets import Birds\nBirds(root=expanduser("~") + "/b", download=True)\n'
+    assert 'expanduser("~") + "/b", download=True' in adapt(text).text

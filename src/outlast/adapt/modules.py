@@ -71,7 +71,10 @@ def _modules(draft: Draft, values: Values, known: dict[str, cst.BaseExpression |
     }
     found = []
     for name, origin in known.items():
-        if not isinstance(origin, cst.Call) or not (values.is_used(name) or name in values.reach):
+        if not (values.is_used(name) or name in values.reach):
+            continue
+        if not isinstance(origin, cst.Call):
+            found += [name] if name in shown else []  # `features = model.features`
             continue
         makers = {tail(call.func) for call in (origin, *draft.calls(origin))}
         is_plain = draft.resolve(origin.func).startswith(("torch.optim.", "torch.nn.functional."))

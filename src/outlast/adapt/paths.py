@@ -203,7 +203,7 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     text = _text(literal)
     if not text.strip("./") and text and any(use.is_folder and argument(use.sink.call, "download") for use in uses):
         return True  # a data set that is fetched to where the script runs
-    if not text.strip("./") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):
+    if not text.strip("./~") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):
         return False
     if all(use.sink.is_guess for use in uses) and not _LOOKS.match(text):
         return False
