@@ -45,6 +45,8 @@ for epoch in range(start_epoch, 9):
         ('default=""', "args.resume", "--resume=PATH"),
         ("default=None, type=str", "args.resume and os.path.isfile(args.resume)", "--resume=PATH"),
         ('action="store_true"', "args.resume", "--resume "),
+        ('default=""', "(resume := args.resume)", "--resume=PATH"),
+        ('default=""', "resume", "--resume=PATH"),
     ],
 )
 def test_a_script_that_goes_on_by_a_flag_goes_on_without_it(option, test, words):

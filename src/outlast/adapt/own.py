@@ -86,7 +86,8 @@ def _flag(draft: Draft, place: cst.CSTNode, options: dict[str, Option]) -> str:
     """The option that decides whether a place is reached; empty for none, or one that is on by itself."""
     for test in _tests(draft, place, depth=3):
         for node in (test, *draft.below(test)):
-            name = tail(node) if isinstance(node, cst.Attribute) else ""
+            # A local name is often the option's: `resume = opt.resume`.
+            name = tail(node) if isinstance(node, cst.Attribute | cst.Name) else ""
             is_flag = name in options or (isinstance(node, cst.Attribute) and tail(node.value) == "FLAGS")
             if is_flag and name not in PASSED and _FLAG.search(name) and not _is_on(draft, options.get(name)):
                 return name
