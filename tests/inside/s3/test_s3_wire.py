@@ -60,3 +60,29 @@ def test_what_is_no_xml_is_still_refused():
 def test_keys_that_xml_cannot_carry_are_known(key):
     assert not wire.in_xml(key)
     assert wire.in_xml("a\tb\nc\r数😀&<'\"")
+
+
+ENTRIES = "".join(
+    f"<Contents><Key>{key}</Key><LastModified>2025-06-16T15:06:40.000Z</LastModified>"
+    f"<ETag>{quote}{'0a' * 16}{quote}</ETag><Size>{size}</Size>"
+    f"<Owner><ID>1</ID><DisplayName>安</DisplayName></Owner></Contents>"
+    for key, size, quote in [("b/c%2Bd", 7, "&quot;"), ("a+b%0A%E6%96%87", 8, "&#34;"), ("z/", 0, '"'), ("z", 1, "")]
+)
+
+
+@pytest.mark.parametrize("about", ["front", "behind", "nowhere"])
+@pytest.mark.parametrize("truncated", ["true", "false"])
+@pytest.mark.parametrize("odd", ["", "<CommonPrefixes><Prefix>k/</Prefix></CommonPrefixes>", "<!-- <Contents> -->"])
+def test_the_short_way_to_read_a_page_gives_what_the_long_one_gives(about, truncated, odd):
+    said = f"<EncodingType>url</EncodingType><IsTruncated>{truncated}</IsTruncated>"
+    front, behind = {"front": (said, ""), "behind": ("", said), "nowhere": ("", "")}[about]
+    body = f"<ListBucketResult>{front}{ENTRIES}{odd}{behind}</ListBucketResult>".encode()
+    assert wire.page_of(body) == wire._any_page(body)
+    assert (wire._plain_page(body) is None) == (about == "nowhere" or bool(odd))
+
+
+@pytest.mark.parametrize("key", ["<Key>a&amp;b</Key>", "<Key><![CDATA[a]]></Key>", '<Key xml:space="preserve">a</Key>'])
+def test_a_key_that_takes_a_parser_gets_one(key):
+    body = page(["k"]).replace(b"<Key>k</Key>", key.encode())
+    assert wire._plain_page(body) is None
+    assert [item.path for item in wire.page_of(body).items] in (["a&b"], ["a"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
 from typing import Callable, Dict, Iterator, List, Sequence
 
@@ -156,7 +155,9 @@ def _present_here(steps: Sequence[Step], found: Sequence[Found], destination: Pl
 
 
 def _present_one_by_one(steps: Sequence[Step], destination: Place) -> Dict[str, Item]:
-    with concurrent.futures.ThreadPoolExecutor(_WORKERS) as pool:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_WORKERS) as pool:
         looked = list(pool.map(destination.tree.stat, [step.target for step in steps]))
     present = {step.target: item for step, item in zip(steps, looked) if item is not None}
     refuse(

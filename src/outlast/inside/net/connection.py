@@ -242,10 +242,8 @@ class Connection:
         if not version.startswith("HTTP/1.") or not code.isdigit():
             self.close()
             raise Unreachable("%s does not speak HTTP: it said %r" % (self.where, lines[0][:80]))
-        headers: Dict[str, str] = {}
-        for line in lines[1:]:
-            name, _, value = line.partition(":")
-            headers[name.strip().lower()] = value.strip()
+        pairs = [line.partition(":") for line in lines[1:]]
+        headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         said = headers.get("connection", "").lower()
         keep = "close" not in said and (version == "HTTP/1.1" or "keep-alive" in said)
         return Head(int(code), reason, headers, keep)
