@@ -41,6 +41,9 @@ def part_name(local: str) -> str:
 class Downloads(Jobs):
     """The work of fetching objects."""
 
+    #: What arrives does not pass through this program's cache, and a thread with one connection waits for the server.
+    parts_nearby = 8
+
     def __init__(self, server: Server, jobs: Iterable[Optional[Job]], report: Report, how: Moving) -> None:
         super().__init__(jobs, report)
         self._server = server

@@ -13,9 +13,8 @@ from ..net.drive import Loop, Source
 
 #: Connections at once: enough to hide the latency of a server far away, few enough not to be told to slow down.
 WIDTH = 32
-#: Parts of large files at once, over both threads. Far away each connection has only so much; next door a second
-#: one for each thread would only take the processor's cache from the first.
-_PARTS_AT_ONCE, _PARTS_NEARBY = 16, 2
+#: Parts of large files at once, over both threads: far away each connection has only so much.
+_PARTS_AT_ONCE = 16
 #: Files begun and not ended; each large one holds a descriptor while its parts wait for their turn.
 _OPEN_AT_ONCE = 4 * WIDTH
 
@@ -25,6 +24,10 @@ class Jobs(Source):
 
     Jobs come from one iterator, which may yield None for "none just now". Some may be lent to another process.
     """
+
+    #: Parts at once when the server is next door: a second one for each thread would only take the processor's cache
+    #: from the first.
+    parts_nearby = 2
 
     def __init__(self, jobs: Iterable[Optional[Job]], report: Report) -> None:
         self._jobs: Iterator[Optional[Job]] = iter(jobs)
@@ -206,7 +209,7 @@ def run(jobs: Jobs, width: int = 0, near: Callable[[], bool] = lambda: False) ->
 
     def start_beside() -> None:
         if not beside:
-            jobs.parts_at_once = width or (_PARTS_NEARBY if near() else _PARTS_AT_ONCE)
+            jobs.parts_at_once = width or (jobs.parts_nearby if near() else _PARTS_AT_ONCE)
             beside.append(threading.Thread(target=run_parts, name="outlast-parts", daemon=True))
             beside[0].start()
 
