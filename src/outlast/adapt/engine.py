@@ -66,9 +66,11 @@ class _Adapting:
         self.draft, self.needs = draft, needs
         self.lacks: list[str] = []
         self.kind = ""
+        self._saves_results = False
 
     def adapt(self) -> None:
         resume = plan_resume(self.draft)
+        self._saves_results = resume is not None and resume.saves_results
         if not self.needs.options:
             if resume is not None:
                 resume.apply("")
@@ -194,7 +196,7 @@ class _Adapting:
         lines: list[str] = []
         for role, value in values.items():
             name = self.needs.options[role]
-            if not paths.has(role) and name not in setup.options and role is Role.OUTPUT:
+            if not paths.has(role) and name not in setup.options and role is Role.OUTPUT and not self._saves_results:
                 why = "where the results go is not visible here" if paths.is_saving else "the script saves nothing"
                 self.draft.say(Kind.DIFFERS, "paths", self.draft.first, f"nothing is written to --{name}: {why}")
             if paths.sites.get(role):

@@ -99,6 +99,8 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
     every = list(sinks)
     found.is_saving = any(sink.role is Role.OUTPUT for sink in every)
     for use in (use for sink in every for use in _uses(draft, flow, sink)):
+        if use.role is Role.DATA and (use.option or tail(use.other)) in _OPTION_NAMES[Role.OUTPUT].split():
+            continue  # it looks at its own results
         if use.literal is not None:
             by_literal.setdefault(id(use.literal), []).append(use)
         elif use.option and (use.option in options or use.other is None or use.option in PASSED):

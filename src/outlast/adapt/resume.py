@@ -19,6 +19,7 @@ from outlast.adapt.modules import find_modules, find_optimizers
 from outlast.adapt.own import find_own_resume
 from outlast.adapt.rounds import refuse_repeated
 from outlast.adapt.state import PASSING, RULE, Refusal, State, inject, random_sources
+from outlast.adapt.trainers import plan_lightning, plan_transformers
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
 
@@ -43,6 +44,7 @@ class Plan:
 
     at: cst.CSTNode
     apply: Callable[[str], None]
+    saves_results: bool = False  # it also sends the results to the output folder
 
 
 def plan_resume(draft: Draft) -> Plan | None:
@@ -75,7 +77,10 @@ def plan_resume(draft: Draft) -> Plan | None:
 
 def _plan(draft: Draft) -> Plan:
     _refuse_frameworks(draft)
-    for fitted in (plan_keras(draft), plan_mindspore(draft)):
+    lightning = plan_lightning(draft)
+    if lightning is not None:
+        return Plan(*lightning, saves_results=True)
+    for fitted in (plan_transformers(draft), plan_keras(draft), plan_mindspore(draft)):
         if fitted is not None:
             return Plan(*fitted)
     loops = find_loops(draft)
@@ -101,11 +106,6 @@ def _plan(draft: Draft) -> Plan:
 
 
 def _refuse_frameworks(draft: Draft) -> None:
-    for root in ("pytorch_lightning", "lightning"):
-        if root in draft.names.roots:
-            raise Refusal(
-                "Lightning saves and resumes by itself", None, 'use trainer.fit(…, ckpt_path="last")', Kind.DIFFERS
-            )
     if "ignite" in draft.names.roots and "run" in draft.words:
         raise Refusal("an Engine of Ignite runs the training", None,
                       "add its Checkpoint handler, and call Checkpoint.load_objects before run")  # fmt: skip
@@ -116,9 +116,6 @@ def _refuse_frameworks(draft: Draft) -> None:
             "its model_dir must lie in the output folder",
             Kind.DIFFERS,
         )
-    if "transformers" in draft.names.roots and "Trainer" in draft.words:
-        raise Refusal("the Trainer saves and resumes by itself", None,
-                      "use trainer.train(resume_from_checkpoint=…) and output_dir", Kind.DIFFERS)  # fmt: skip
 
 
 def _is_estimator(draft: Draft) -> bool:
