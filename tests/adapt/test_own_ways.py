@@ -368,3 +368,43 @@ def test_a_part_of_a_model_with_a_name_of_its_own_is_saved():
 def test_a_home_folder_alone_is_no_data():
     text = 'from os.path import expanduser\nfrom sets import Birds\nBirds(root=expanduser("~") + "/b", download=True)\n'
     assert 'expanduser("~") + "/b", download=True' in adapt(text).text
+
+
+def test_the_flag_of_its_own_resume_is_no_input_that_must_be_passed():
+    text = """
+        import argparse, os, torch
+        def get_args():
+            p = argparse.ArgumentParser()
+            p.add_argument("--resume", default="")
+            p.add_argument("--output-dir", default=".")
+            return p.parse_args()
+        def main(args):
+            model = torch.nn.Linear(1, 1)
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+            start_epoch = 0
+            if args.resume:
+                state = torch.load(args.resume)
+                model.load_state_dict(state["model"])
+                start_epoch = state["epoch"] + 1
+            for epoch in range(start_epoch, 9):
+                optimizer.step()
+                torch.save({"model": model.state_dict(), "epoch": epoch}, os.path.join(args.output_dir, "last.pth"))
+        main(get_args())
+    """
+    done = adapt(text)
+    assert done.is_complete and "--resume=PATH goes on as before" in said(done, Kind.KEPT)
+
+
+def test_a_file_that_click_has_a_default_for_follows_the_output_folder():
+    text = """
+        import click, torch
+        @click.command()
+        @click.option("--lr", default=0.1)
+        @click.option("--out", default="results/model.pt")
+        def train(lr, out):
+            torch.save(lr, out)
+        train()
+    """
+    done = adapt(text)
+    assert "--out follows --train_url" in said(done, Kind.CHANGED)
+    assert "out = os.path.join(train_url, os.path.basename(os.path.normpath(out)))" in done.text

@@ -178,7 +178,13 @@ def _parameter(draft: Draft, kind: str, function: cst.FunctionDef, param: cst.Pa
         if name in {inner(flag).lstrip("-").replace("-", "_") for flag in flags}:
             asked = argument(call, "required")
             is_required = asked is not None and draft.source(asked.value) == "True"
-            return replace(option, is_required=is_required, call=call, last_flag=flags[-1])
+            given = argument(call, "default")
+            text = inner(given.value) if given is not None else ""
+            is_text = option.is_text and not isinstance(given and given.value, cst.Integer | cst.Float)
+            return replace(
+                option, default=text, is_text=is_text, is_set=bool(text), is_required=is_required, call=call,
+                last_flag=flags[-1],
+            )  # fmt: skip
     return option
 
 

@@ -11,13 +11,14 @@ from outlast.adapt.downloads import download_sites, report_downloads, stop_downl
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Flow
 from outlast.adapt.needs import HELP, Needs, Role
+from outlast.adapt.own import is_resume
 from outlast.adapt.paths import Paths, enclosed, find_paths, replace_sites
 from outlast.adapt.resume import plan_resume
 from outlast.adapt.setup import CreatedSetup, Option, Setup, find_argparse
 from outlast.adapt.sinks import find_sinks
 from outlast.adapt.wiring import keep_made, wire_options
 from outlast.migrate.engine import EditError, Finding, Kind
-from outlast.migrate.tree import argument
+from outlast.migrate.tree import argument, tail
 
 _SPAWN = frozenset({"spawn", "set_start_method", "get_context"})
 
@@ -213,7 +214,8 @@ class _Adapting:
 
     def _others(self, role: Role, paths: Paths, value: str, name: str) -> None:
         """A folder from a configuration gives way to the option where it is used."""
-        uses = paths.others.get(role, [])
+        # What a script goes on from by its own flag is no input: `plan_resume` speaks of it.
+        uses = [use for use in paths.others.get(role, []) if role is not Role.WEIGHTS or not is_resume(tail(use.other))]
         spelled = {self.draft.source(use.other) for use in uses if use.other is not None}
         for use in uses:
             assert use.other is not None

@@ -24,6 +24,11 @@ _LOADS = frozenset({"load_state_dict", "load_weights", "restore", "load_param_in
 _FLAG = re.compile(r"resume|checkpoint|ckpt|restore|continue|snapshot|load|start_from|pretrain|weights", re.I)
 
 
+def is_resume(name: str) -> bool:
+    """Whether an option of that name says where to go on: `--resume`, `--continue-from`."""
+    return re.search(r"resume|restore|continue|start_from", name, re.I) is not None
+
+
 @dataclass(frozen=True)
 class OwnResume:
     """`flag`: the option without which nothing is loaded; empty where the script looks for itself."""
