@@ -92,7 +92,7 @@ def same(path, left, right):
     return left == right or (path.endswith(".pkl") and repr(pickle.loads(left)) == repr(pickle.loads(right)))
 
 
-@pytest.mark.parametrize("name", [name for name in RUNNABLE if name != "np_while"])
+@pytest.mark.parametrize("name", RUNNABLE)
 def test_killed_anywhere_it_ends_with_the_same_numbers(name, tmp_path):
     text = read(name)
     before = play(text, home(tmp_path / "before", name), *NEEDED.get(name, []))

@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from outlast.adapt.counters import find_loops
 from outlast.adapt.draft import Draft
-from outlast.adapt.loops import keyword_or_place
+from outlast.adapt.loops import Values, keyword_or_place
 from outlast.adapt.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.state import ENVIRON, RULE, Names, Refusal, place_lines
+from outlast.adapt.tracked import Tracked
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
 
@@ -23,6 +25,8 @@ def plan_keras(draft: Draft) -> Fitted | None:
     calls = [call for call in draft.calls() if tail(call.func) in ("fit", "fit_generator") and argument(call, "epochs")]
     if not calls:
         return None
+    if all(_is_in_loop(draft, call) for call in calls) and _is_kept_by_loop(draft):
+        return None
     if not are_alternatives(draft, calls):
         advice = "give each its own BackupAndRestore callback"
         raise Refusal(f"there are {len(calls)} calls of fit", draft.statement(calls[0]), advice)
@@ -35,9 +39,18 @@ def plan_keras(draft: Draft) -> Fitted | None:
     return draft.statement(calls[0]), apply
 
 
+def _is_in_loop(draft: Draft, call: cst.Call) -> bool:
+    return any(isinstance(each, cst.For | cst.While) for each in draft.above(call))
+
+
+def _is_kept_by_loop(draft: Draft) -> bool:
+    """`for epoch in range(N): model.fit(…, epochs=1)`: the loop's rounds are what to go on from."""
+    return any(Tracked(draft, Values(draft, loop)).is_training for loop in find_loops(draft))
+
+
 def _plan_fit(draft: Draft, call: cst.Call) -> Callable[[str], None]:
     statement = draft.statement(call)
-    if any(isinstance(each, cst.For | cst.While) for each in draft.above(call)):
+    if _is_in_loop(draft, call):
         raise Refusal("fit is called in a loop", statement, "give it a BackupAndRestore callback by hand")
     given = argument(call, "callbacks")
     if given is not None and not isinstance(given.value, cst.List | cst.Name | cst.Tuple):

@@ -1,13 +1,12 @@
-"""The training loop of a script and the values that go round in it."""
+"""The values that go round in the training loop of a script."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
+from outlast.adapt.counters import Loop
 from outlast.adapt.draft import Draft, Scope
 from outlast.migrate.tree import argument, dotted, positional, tail
 
@@ -15,84 +14,8 @@ _MUTATORS = frozenset(
     "append extend add update insert pop remove clear setdefault appendleft popleft sort reverse partial_fit fit step "
     "push shuffle permutation integers normal uniform random choice standard_normal randn".split()
 )
-_ROUND = re.compile(
-    r"_|e|ep|epoch|epochs?_?(?:num|idx|i|id)?|n_?epoch|step|global_step|it|itr|iter|iteration|round|gen|generation|episode|"
-    r"trial|t|k|i",
-    re.I,
-)
-
 _BINDERS = (cst.AssignTarget, cst.CompFor, cst.AsName, cst.Param, cst.ListComp, cst.GeneratorExp, cst.DictComp,
             cst.SetComp, cst.Lambda, cst.NamedExpr)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Loop:
-    """`for epoch in range(…)`: the loop, its variable, and the call that counts."""
-
-    node: cst.For
-    variable: str
-    counter: cst.Call  # range(…) or trange(…)
-    top: cst.CSTNode  # the statement that counts: the loop, or the line before it that names the counter
-
-    @property
-    def first(self) -> cst.BaseExpression | None:
-        """Where counting starts; None for 0."""
-        return positional(self.counter, 0) if len(_places(self.counter)) > 1 else None
-
-    @property
-    def stop(self) -> cst.BaseExpression:
-        return _places(self.counter)[-1].value
-
-
-def find_loops(draft: Draft) -> list[Loop]:
-    """Outermost counting loops that could be a training, those named like one first."""
-    found = []
-    for node in draft.nodes:
-        if not isinstance(node, cst.For) or not isinstance(node.target, cst.Name):
-            continue
-        counter = _counter(node.iter)
-        top: cst.CSTNode = node
-        if counter is None and isinstance(node.iter, cst.Name):
-            counter, top = _named_counter(draft, node, node.iter.value)
-        is_inner = any(isinstance(each, cst.For | cst.While) for each in _within_scope(draft, node))
-        if counter is None or is_inner or not isinstance(node.body, cst.IndentedBlock):
-            continue
-        if _ROUND.fullmatch(node.target.value) and not any(arg.star for arg in counter.args):
-            found.append(Loop(node, node.target.value, counter, top))
-    named = [loop for loop in found if re.match(r"e|step|it|round|gen", loop.variable, re.I)]
-    return named or found
-
-
-def _counter(node: cst.BaseExpression) -> cst.Call | None:
-    if not isinstance(node, cst.Call):
-        return None
-    if tail(node.func) in ("range", "trange", "xrange"):
-        return node if tail(node.func) != "xrange" and len(_places(node)) in (1, 2) else None
-    first = positional(node, 0)
-    return _counter(first) if tail(node.func) in ("tqdm", "track", "progress") and first is not None else None
-
-
-def _named_counter(draft: Draft, loop: cst.For, name: str) -> tuple[cst.Call | None, cst.CSTNode]:
-    """`bar = trange(N)` in the line before `for _ in bar`: nothing can happen between the two."""
-    block = draft.parent(loop)
-    lines = list(block.body) if isinstance(block, cst.IndentedBlock | cst.Module) else []
-    at = next((index for index, line in enumerate(lines) if line is loop), 0)
-    line = lines[at - 1] if at else None
-    named = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
-    if line is None or not isinstance(named, cst.Assign) or len(named.targets) != 1:
-        return None, loop
-    return (_counter(named.value), line) if tail(named.targets[0].target) == name else (None, loop)
-
-
-def _places(call: cst.Call) -> list[cst.Arg]:
-    return [arg for arg in call.args if arg.keyword is None]
-
-
-def _within_scope(draft: Draft, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    for each in draft.above(node):
-        if isinstance(each, cst.FunctionDef | cst.ClassDef):
-            return
-        yield each
 
 
 class Values:
@@ -115,11 +38,11 @@ class Values:
             node.value
             for node in after
             if isinstance(node, cst.Name) and node.value in self.bound and node.value not in self.origins
-        } | (
-            {loop.variable}
-            if any(isinstance(node, cst.Name) and node.value == loop.variable for node in after)
-            else set()
-        )
+        }
+        is_read = any(isinstance(node, cst.Name) and node.value == loop.variable for node in after)
+        # What a `while` loop counts with is there before it and saved like any value; a `for` loop binds it.
+        if is_read and loop.counter is not None:
+            self.outliving.add(loop.variable)
 
     def _own(self) -> Iterator[cst.CSTNode]:
         return (
@@ -286,12 +209,12 @@ class Values:
             return True
         return self.scope is self.draft.module and any(
             isinstance(node, cst.Name) and node.value == name
-            for function in self._run_functions()
+            for function in self.run_functions()
             if name not in {param.name.value for param in function.params.params}
             for node in self.draft.below(function.body)
         )
 
-    def _run_functions(self) -> list[cst.FunctionDef]:
+    def run_functions(self) -> list[cst.FunctionDef]:
         """Functions of the file that the loop calls, and those that these call."""
         by_name = {function.name.value: function for function in self.draft.functions()}
         found: dict[str, cst.FunctionDef] = {}
@@ -306,7 +229,8 @@ class Values:
 
     def carried(self) -> list[str]:
         """What must be saved for the next round, in source order."""
-        return [name for name in self.origins if name in self.changed and name not in (self.loop.variable, "_")]
+        counter = self.loop.variable if self.loop.counter is not None else "_"
+        return [name for name in self.origins if name in self.changed and name not in (counter, "_")]
 
     def early_reads(self) -> list[str]:
         """Names bound in the loop alone that are read before they are bound: the round before is needed."""

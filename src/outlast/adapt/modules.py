@@ -40,13 +40,7 @@ def find_modules(draft: Draft, values: Values) -> list[str]:
     if not models:
         raise Refusal("the model of the optimizer is not in the loop's function", values.loop.node,
                       "build model and optimizer in the function of the loop")  # fmt: skip
-    helpers = [
-        name for name, origin in known.items()
-        if isinstance(origin, cst.Call) and (
-            _SCHEDULER.search(tail(origin.func)) or tail(origin.func) == "GradScaler"
-            or _HELPERS.fullmatch(name.removeprefix("self."))
-        )
-    ]  # fmt: skip
+    helpers = [name for name, origin in known.items() if isinstance(origin, cst.Call) and is_helper(name, origin)]
     helpers += [name for name, origin in values.origins.items() if origin is None and _HELPERS.fullmatch(name)]
     helpers = [name for name in helpers if values.is_used(name) or name in values.reach]
     whole = list(dict.fromkeys([*models, *optimizers, *helpers]))
@@ -57,13 +51,25 @@ def find_modules(draft: Draft, values: Values) -> list[str]:
     return whole
 
 
-def _modules(draft: Draft, values: Values, known: dict[str, cst.BaseExpression | None]) -> list[str]:
-    """Modules beside those that an optimizer was given: a critic, an average of the weights, a learned optimizer."""
-    own = {
+def is_helper(name: str, origin: cst.Call) -> bool:
+    """Whether a value goes along with an optimizer and has a state of its own: a scheduler, a scaler."""
+    made = tail(origin.func)
+    is_called_so = bool(_HELPERS.fullmatch(name.removeprefix("self.")))
+    return bool(_SCHEDULER.search(made)) or made == "GradScaler" or is_called_so
+
+
+def own_modules(draft: Draft) -> set[str]:
+    """Classes of the file that are modules."""
+    return {
         node.name.value
         for node in draft.nodes
         if isinstance(node, cst.ClassDef) and any(tail(base.value) == "Module" for base in node.bases)
     }
+
+
+def _modules(draft: Draft, values: Values, known: dict[str, cst.BaseExpression | None]) -> list[str]:
+    """Modules beside those that an optimizer was given: a critic, an average of the weights, a learned optimizer."""
+    own = own_modules(draft)
     shown = {
         dotted(call.func.value)
         for call in draft.calls()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from outlast.adapt.counters import find_loops, find_while_loops
 from outlast.adapt.draft import Draft
-from outlast.adapt.loops import find_loops
 from outlast.adapt.needs import PASSED
 from outlast.adapt.setup import Option, argparse_options
 from outlast.migrate.tree import argument, tail
@@ -71,13 +71,36 @@ def _counted(draft: Draft) -> Iterator[cst.CSTNode]:
             isinstance(node, cst.Name) and node.value in loaded for node in (loop.first, *draft.below(loop.first))
         ):
             yield loop.node
+    self_counting = {loop.variable for loop in find_while_loops(draft)}
     for node in draft.nodes:
         if not isinstance(node, cst.Assign) or not _is_found_out(node.value):
             continue
         for target in (each.target for each in node.targets):
             parts = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]
-            if any(tail(part) in names or _STARTS.fullmatch(tail(part)) for part in parts):
+            is_start = any(tail(part) in names or _STARTS.fullmatch(tail(part)) for part in parts)
+            is_counter = any(tail(part) in self_counting for part in parts) and _is_loaded(draft, node, loaded)
+            if is_start or (is_counter and not _is_switched(draft, node)):
                 yield node
+
+
+def _is_loaded(draft: Draft, node: cst.Assign, loaded: set[str]) -> bool:
+    """`step = state["step"]`, where the counter of a `while` loop also changes in other ways."""
+    names = (each for each in (node.value, *draft.below(node.value)) if isinstance(each, cst.Name))
+    return any(each.value in loaded or "load" in each.value or "restore" in each.value for each in names)
+
+
+def _is_switched(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether a constant of the file decides (`init_from = "scratch"`): in a stint nobody edits it."""
+    constants = {
+        tail(each.targets[0].target)
+        for each in draft.nodes
+        if isinstance(each, cst.Assign) and (isinstance(each.value, cst.SimpleString) or tail(each.value) == "False")
+    }
+    return any(
+        isinstance(each, cst.Name) and each.value in constants and not isinstance(draft.parent(each), cst.Arg)
+        for test in _tests(draft, node, depth=1)
+        for each in (test, *draft.below(test))
+    )
 
 
 def _is_found_out(value: cst.BaseExpression) -> bool:

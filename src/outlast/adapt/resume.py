@@ -12,13 +12,17 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from outlast.adapt.counters import Loop, find_loops, find_while_loops, is_outermost
 from outlast.adapt.draft import Draft
+from outlast.adapt.engines import plan_ignite
 from outlast.adapt.fitting import plan_keras, plan_mindspore
-from outlast.adapt.loops import Loop, Values, find_loops
+from outlast.adapt.inject import inject
+from outlast.adapt.loops import Values
 from outlast.adapt.modules import find_modules, find_optimizers
 from outlast.adapt.own import find_own_resume
-from outlast.adapt.rounds import refuse_repeated
-from outlast.adapt.state import PASSING, RULE, Refusal, State, inject, random_sources
+from outlast.adapt.rounds import refuse_repeated, repeated_at
+from outlast.adapt.state import PASSING, RULE, Refusal, State, random_sources
+from outlast.adapt.tracked import Tracked
 from outlast.adapt.trainers import plan_lightning, plan_transformers
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
@@ -80,35 +84,51 @@ def _plan(draft: Draft) -> Plan:
     lightning = plan_lightning(draft)
     if lightning is not None:
         return Plan(*lightning, saves_results=True)
-    for fitted in (plan_transformers(draft), plan_keras(draft), plan_mindspore(draft)):
+    for fitted in (plan_transformers(draft), plan_keras(draft), plan_mindspore(draft), plan_ignite(draft)):
         if fitted is not None:
             return Plan(*fitted)
-    loops = find_loops(draft)
-    if not loops:
+    counting = [Values(draft, loop) for loop in find_loops(draft)]
+    whiles = [values for values in (Values(draft, loop) for loop in find_while_loops(draft)) if _counts(values)]
+    candidates = [*counting, *whiles]
+    if not candidates:
         raise _no_loop(draft)
-    candidates = [Values(draft, loop) for loop in loops]
     torch = [values for values in candidates if find_optimizers(values)]
     sessions = [values for values in candidates if _session(draft, values)]
-    found = torch or sessions or [values for values in candidates if values.carried()]
+    tensorflow = [values for values in candidates if not torch and Tracked(draft, values).is_training]
+    plain = [values for values in counting if values.carried()] or [values for values in whiles if values.carried()]
+    found = _outer(torch or sessions or tensorflow or plain)
     if not found:
         advice = "let the loop's function hold model and optimizer, or use outlast.epochs and outlast.save"
-        raise Refusal("the training loop changes nothing that is visible in its function", loops[0].node, advice)
+        where = candidates[0].loop.node
+        raise Refusal("the training loop changes nothing that is visible in its function", where, advice)
     if len(found) > 1:
         lines = ", ".join(str(draft.line(values.loop.node)) for values in found)
         advice = "name the one to go on with: for epoch in outlast.epochs(N)"
         raise Refusal(f"there are {len(found)} training loops (lines {lines})", found[0].loop.node, advice)
     values = found[0]
     refuse_repeated(draft, values.loop.node)
-    state = (_torch_state if torch else _session_state if sessions else _plain_state)(draft, values)
+    find_state = (
+        _torch_state if torch else _session_state if sessions else _tensorflow_state if tensorflow else _plain_state
+    )
+    state = find_state(draft, values)
     _refuse_loop(draft, values)
     random_sources(draft)
+    _say_places(draft, values)
     return Plan(values.loop.node, lambda value: inject(draft, values, state, value))
 
 
+def _counts(values: Values) -> bool:
+    """Whether the counter of a `while` loop is there before it."""
+    return values.loop.variable in values.origins and values.loop.variable in values.bound
+
+
+def _outer(found: list[Values]) -> list[Values]:
+    """Without loops of functions that another one of them calls: these are rounds within its rounds."""
+    called = {id(function) for values in found for function in values.run_functions()}
+    return [values for values in found if id(values.scope) not in called] or found
+
+
 def _refuse_frameworks(draft: Draft) -> None:
-    if "ignite" in draft.names.roots and "run" in draft.words:
-        raise Refusal("an Engine of Ignite runs the training", None,
-                      "add its Checkpoint handler, and call Checkpoint.load_objects before run")  # fmt: skip
     if _is_estimator(draft):
         raise Refusal(
             "the Estimator saves and resumes by itself",
@@ -130,6 +150,10 @@ def _no_loop(draft: Draft) -> Refusal:
         loop = next(node for node in draft.nodes if isinstance(node, cst.While))
         return Refusal("the training loop is a while loop, and what counts its rounds is not certain", loop,
                        "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
+    passes = [node for node in draft.nodes if isinstance(node, cst.For) and _is_one_pass(draft, node)]
+    if passes:
+        said = "the loop goes once through its samples, and where it stopped among them is not saved"
+        return Refusal(said, passes[0], "put for epoch in range(N) around it, or use outlast.epochs")
     if any(tail(call.func) in ("fit", "fit_transform") for call in draft.calls()):
         return Refusal(
             "trains in one call that cannot be continued", None, "a stint must be long enough for it", Kind.DIFFERS
@@ -137,9 +161,16 @@ def _no_loop(draft: Draft) -> Refusal:
     return Refusal("no training loop of the form for epoch in range(N)", None, "use outlast.epochs(N)")
 
 
+def _is_one_pass(draft: Draft, loop: cst.For) -> bool:
+    """`for step, batch in enumerate(loader)`, `for step, batch in zip(range(N), batches)`: no rounds, one long one."""
+    trains = {"backward", "apply_gradients", "train_on_batch", "partial_fit"}
+    is_alone = is_outermost(draft, loop) and repeated_at(draft, loop) is None
+    return is_alone and any(tail(call.func) in trains for call in draft.calls(loop.body))
+
+
 def _refuse_loop(draft: Draft, values: Values) -> None:
     loop = values.loop
-    if loop.variable in values.bound:
+    if loop.counter is not None and loop.variable in values.bound:
         raise Refusal(f"the loop changes its own counter {loop.variable}", loop.node)
     early = values.early_reads()
     if early:
@@ -151,7 +182,18 @@ def _refuse_loop(draft: Draft, values: Values) -> None:
         raise Refusal("the loop shares its line with something else", loop.node)
 
 
+def _say_places(draft: Draft, values: Values) -> None:
+    """An iterator from before the loop is at its beginning again after a stop."""
+    for call in draft.calls(values.loop.node.body):
+        name = tail(call.args[0].value) if tail(call.func) == "next" and call.args else ""
+        if isinstance(values.origins.get(name), cst.Call):
+            said = f"{name} begins anew in each stint: samples come in another order than without a stop"
+            draft.say(Kind.DIFFERS, RULE, call, said, f"make {name} in each round, from a loader that is seeded")
+
+
 def _is_simple(loop: Loop) -> bool:
+    if isinstance(loop.node, cst.While):
+        return not loop.is_endless
     return isinstance(loop.stop, cst.Name | cst.Attribute | cst.Integer | cst.Subscript | cst.BinaryOperation)
 
 
@@ -298,17 +340,31 @@ def _is_kept(draft: Draft, origin: cst.BaseExpression | None, made: str) -> bool
     return made in _CONTAINERS or (own is not None and all(tail(base.value) == "object" for base in own.bases))
 
 
+def _tensorflow_state(draft: Draft, values: Values) -> State:
+    tracked = Tracked(draft, values).find()
+    kept = _kept(draft, values, set(tracked), torch=True)
+    kept += tuple(name for name in _globals(draft, values) if name not in {*tracked, *kept})
+    for name in kept:
+        origin = values.origins.get(name)
+        made = tail(origin.func) if isinstance(origin, cst.Call) else ""
+        own = next((node for node in draft.nodes if isinstance(node, cst.ClassDef) and node.name.value == made), None)
+        if own is not None and any(root in draft.source(own) for root in ("tf.", "keras", "tensorflow")):
+            advice = "let it be a tf.Module, or save it by hand: outlast.save"
+            raise Refusal(f"{name} holds something of TensorFlow, and {made} is no model", values.loop.node, advice)
+    fields = _kept_fields(draft, values, tracked)
+    return State("tensorflow", tuple(tracked), kept=(*kept, *fields))
+
+
 def _session(draft: Draft, values: Values) -> str:
     """The TensorFlow 1 session that the loop runs."""
     if "tensorflow" not in draft.names.roots:
         return ""
     for call in draft.calls(values.loop.node.body):
-        if (
-            tail(call.func) == "run"
-            and isinstance(call.func, cst.Attribute)
-            and tail(call.func.value) in values.origins
-        ):
-            return tail(call.func.value)
+        name = tail(call.func.value) if tail(call.func) == "run" and isinstance(call.func, cst.Attribute) else ""
+        made = tail(values.origins.get(name))
+        # strategy.run(step) is of TensorFlow 2
+        if name in values.origins and (not made or "sess" in f"{name} {made}".lower()):
+            return name
     return ""
 
 

@@ -1,4 +1,4 @@
-"""The lines that restore a training's state before its loop and save it at the end of each round."""
+"""The lines that restore a training's state before its loop and save it at the end of each round: torch and plain."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.loops import Values
 from outlast.migrate.engine import Kind
+from outlast.migrate.tree import tail
 
 RULE = "resume"
 ENVIRON = 'os.environ.get("OUTLAST_CHECKPOINT")'
@@ -35,7 +36,7 @@ class Refusal(Exception):
 class State:
     """What goes into a checkpoint: objects with a `state_dict`, generators, and values that are kept as they are."""
 
-    kind: str  # torch, plain or session
+    kind: str  # torch, plain, session or tensorflow
     loaded: tuple[str, ...] = ()
     generators: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
@@ -65,33 +66,22 @@ def place_lines(names: Names, value: str, file: str) -> list[str]:
     ]
 
 
-def inject(draft: Draft, values: Values, state: State, value: str) -> None:
-    """Make a loop go on from its last whole checkpoint and leave one after each round."""
-    names = Names.choose(draft, values.loop.variable)
-    draft.need_import("os")
-    before, after = {"torch": _torch, "plain": _plain, "session": _session}[state.kind](
-        draft, values, state, names, value
-    )
-    loop = values.loop
-    start = draft.source(loop.first) if loop.first is not None else "0"
-    draft.add_before(loop.top, [line.replace("@start", start) for line in before])
-    if loop.first is not None:
-        draft.replace(loop.first, names.first)
-    else:
-        draft.insert(draft.start(loop.counter.args[0]), f"{names.first}, ")
-    is_last_kept = not values.outliving
-    stop = draft.source(loop.stop)
-    guard = names.folder if is_last_kept else f"{names.folder} and {loop.variable} + 1 < {stop}"
-    if state.kind == "torch" and is_distributed(draft):
-        guard += f" and {_is_first(draft)}"
-    draft.add_at_end(loop.node.body, [f"if {guard}:", *("    " + line for line in after)])
-    what = ", ".join([*state.loaded[: 0 if state.kind == "session" else None], *state.generators, *state.kept])
-    draft.say(
-        Kind.CHANGED,
-        RULE,
-        loop.node,
-        f"goes on from its last checkpoint ({loop.variable}{', ' + what if what else ''})",
-    )
+def begin_lines(draft: Draft, values: Values, names: Names) -> list[str]:
+    """Where a loop starts when there is no checkpoint; a `while` loop's counter has its value already."""
+    first = values.loop.first
+    start = draft.source(first) if first is not None else "0"
+    return [f"{names.first} = {start}"] if values.loop.counter is not None else []
+
+
+def count_lines(values: Values, names: Names) -> list[str]:
+    counter = values.loop.variable
+    return [f'    {names.first} = {names.state}["{counter}"] + 1'] if values.loop.counter is not None else []
+
+
+def round_pairs(values: Values) -> list[str]:
+    """The round as part of a checkpoint; a `while` loop's counter is one of the kept values."""
+    counter = values.loop.variable
+    return [f'"{counter}": {counter}'] if values.loop.counter is not None else []
 
 
 def is_distributed(draft: Draft) -> bool:
@@ -99,7 +89,7 @@ def is_distributed(draft: Draft) -> bool:
     return not draft.words.isdisjoint({"init_process_group", "Accelerator", "init_distributed_mode"})
 
 
-def _is_first(draft: Draft) -> str:
+def is_first(draft: Draft) -> str:
     torch = draft.names.name_for("torch", [draft.module]) or "torch"
     together = f"{torch}.distributed"
     return f"(not {together}.is_initialized() or {together}.get_rank() == 0)"
@@ -124,77 +114,101 @@ def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
     return found
 
 
-def _plain(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
+def plain_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
     draft.need_import("pickle")
-    held, counter = draft.free("resume_file"), values.loop.variable
-    numbers = random_sources(draft)
+    held, numbers = draft.free("resume_file"), random_sources(draft)
     pairs = [
-        f'"{counter}": {counter}',
+        *round_pairs(values),
         *(f'"{name}": {name}' for name in state.kept),
         *(f'"{key}": {read}' for key, read, _ in numbers),
     ]
     before = [
         *place_lines(names, value, "resume.pkl"),
-        f"{names.first} = @start",
+        *begin_lines(draft, values, names),
         f"if {names.folder} and os.path.exists({names.path}):",
         f'    with open({names.path}, "rb") as {held}:',
         f"        {names.state} = pickle.load({held})",
-        f'    {names.first} = {names.state}["{counter}"] + 1',
+        *count_lines(values, names),
         *(f'    {name} = {names.state}["{name}"]' for name in state.kept),
         *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
     ]
     after = [
         f"os.makedirs({names.folder}, exist_ok=True)",
         f'with open({names.path} + ".part", "wb") as {held}:',
-        *_call("    pickle.dump({", pairs, f"}}, {held})"),
+        *call_lines("    pickle.dump({", pairs, f"}}, {held})"),
         f'os.replace({names.path} + ".part", {names.path})',
     ]
     return before, after
 
 
-def _torch(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
+def torch_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
+    torch = torch_name(draft)
+    drawn, put_back = torch_random(draft, names, torch)
+    uses_cuda = _uses_cuda(draft)
+    pairs = [
+        *round_pairs(values), *(f'"{name}": {_state_of(name, state)}' for name in state.loaded),
+        *(f'"{name}": {name}.get_state()' for name in state.generators), *(f'"{name}": {name}' for name in state.kept),
+        *drawn,
+    ]  # fmt: skip
+    before = [
+        *place_lines(names, value, "resume.pt"),
+        *begin_lines(draft, values, names),
+        f"if {names.folder} and os.path.exists({names.path}):",
+        f"    {load_line(names, torch)}",
+        *count_lines(values, names),
+        *(line for name in state.loaded for line in _load_lines(name, state, names)),
+        *(f'    {name}.set_state({names.state}["{name}"])' for name in state.generators),
+        *(f"    {name} = {_put_back(name, values, names, torch if uses_cuda else '')}" for name in state.kept),
+        *_random_lines(draft, values, ["    " + line for line in put_back]),
+    ]
+    return before, save_lines(names, torch, pairs)
+
+
+def torch_name(draft: Draft) -> str:
+    """What torch is called in the script; imported where it is not."""
     draft.need_import("pickle")
     torch = draft.names.name_for("torch", [draft.module])
     if not torch:
         draft.need_import("torch")
-        torch = "torch"
-    counter, numbers = values.loop.variable, random_sources(draft)
-    uses_cuda = any(node.value == "cuda" for node in draft.nodes if isinstance(node, cst.Name)) or bool(
-        re.search("[\"']cuda", draft.text)
-    )
-    cuda = [
-        f'    if len({names.state}["cuda_random"]) == {torch}.cuda.device_count():',
-        f'        {torch}.cuda.set_rng_state_all({names.state}["cuda_random"])',
-    ] if uses_cuda else []  # fmt: skip
+    return torch or "torch"
+
+
+def load_line(names: Names, torch: str) -> str:
+    # With pickle_module every version of torch also loads what is not a tensor: it is the script's own file.
+    return f'{names.state} = {torch}.load({names.path}, map_location="cpu", pickle_module=pickle)'
+
+
+def save_lines(names: Names, torch: str, pairs: list[str]) -> list[str]:
+    """Write aside and move into place."""
+    return [
+        f"os.makedirs({names.folder}, exist_ok=True)",
+        *call_lines(f"{torch}.save({{", pairs, f'}}, {names.path} + ".part")'),
+        f'os.replace({names.path} + ".part", {names.path})',
+    ]
+
+
+def torch_random(draft: Draft, names: Names, torch: str) -> tuple[list[str], list[str]]:
+    """Random numbers of a torch script: parts of its checkpoint, and the lines that put them back."""
+    numbers, uses_cuda = random_sources(draft), _uses_cuda(draft)
     pairs = [
-        f'"{counter}": {counter}', *(f'"{name}": {_state_of(name, state)}' for name in state.loaded),
-        *(f'"{name}": {name}.get_state()' for name in state.generators), *(f'"{name}": {name}' for name in state.kept),
         f'"torch_random": {torch}.get_rng_state()',
         *([f'"cuda_random": {torch}.cuda.get_rng_state_all()'] if uses_cuda else []),
         *(f'"{key}": {read}' for key, read, _ in numbers),
-    ]  # fmt: skip
-    before = [
-        *place_lines(names, value, "resume.pt"),
-        f"{names.first} = @start",
-        f"if {names.folder} and os.path.exists({names.path}):",
-        # With pickle_module every version of torch also loads what is not a tensor: it is the script's own file.
-        f'    {names.state} = {torch}.load({names.path}, map_location="cpu", pickle_module=pickle)',
-        f'    {names.first} = {names.state}["{counter}"] + 1',
-        *(line for name in state.loaded for line in _load_lines(name, state, names)),
-        *(f'    {name}.set_state({names.state}["{name}"])' for name in state.generators),
-        *(f'    {name} = {names.state}["{name}"]' for name in state.kept),
-        *_random_lines(draft, values, [
-            f'    {torch}.set_rng_state({names.state}["torch_random"])',
-            *cuda,
-            *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
-        ]),
-    ]  # fmt: skip
-    after = [
-        f"os.makedirs({names.folder}, exist_ok=True)",
-        *_call(f"{torch}.save({{", pairs, f'}}, {names.path} + ".part")'),
-        f'os.replace({names.path} + ".part", {names.path})',
     ]
-    return before, after
+    cuda = [
+        f'if len({names.state}["cuda_random"]) == {torch}.cuda.device_count():',
+        f'    {torch}.cuda.set_rng_state_all({names.state}["cuda_random"])',
+    ]
+    lines = [
+        f'{torch}.set_rng_state({names.state}["torch_random"])',
+        *(cuda if uses_cuda else []),
+        *(put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
+    ]
+    return pairs, lines
+
+
+def _uses_cuda(draft: Draft) -> bool:
+    return "cuda" in draft.words or bool(re.search("[\"']cuda", draft.text))
 
 
 def _random_lines(draft: Draft, values: Values, lines: list[str]) -> list[str]:
@@ -203,7 +217,15 @@ def _random_lines(draft: Draft, values: Values, lines: list[str]) -> list[str]:
         return lines
     said = "one process saves for all; random numbers of the others start anew in each stint"
     draft.say(Kind.DIFFERS, RULE, values.loop.node, said)
-    return [f"    if {_is_first(draft)}:", *("    " + line for line in lines)]
+    return [f"    if {is_first(draft)}:", *("    " + line for line in lines)]
+
+
+def _put_back(name: str, values: Values, names: Names, torch: str) -> str:
+    """A value from the checkpoint. All of it was loaded to the CPU; a tensor goes where the first one lies."""
+    kept, origin = f'{names.state}["{name}"]', values.origins.get(name)
+    if not torch or not isinstance(origin, cst.Call) or tail(origin.func) in ("list", "dict", "time", "float", "int"):
+        return kept
+    return f"{kept}.to({name}.device) if {torch}.is_tensor({name}) else {kept}"
 
 
 def _state_of(name: str, state: State) -> str:
@@ -215,32 +237,7 @@ def _load_lines(name: str, state: State, names: Names) -> list[str]:
     return [f"    if {name} is not None:", f"        {load}"] if name in state.maybe else [f"    {load}"]
 
 
-def _session(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
-    """TensorFlow 1 keeps the last checkpoint's name in a file that it replaces in one step."""
-    session, tf = state.loaded
-    saver = draft.free("resume_saver")
-    if state.kept:
-        said = f"{', '.join(state.kept)} and random numbers start anew in each stint"
-        draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "keep them in variables of the graph")
-    before = [
-        f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
-        # A folder of its own: the script's saver keeps its own list of checkpoints.
-        f'{names.path} = os.path.join({names.folder} or "", "resume")',
-        f"{saver} = {tf}.train.Saver(max_to_keep=1)",
-        f"{names.first} = @start",
-        f"{names.state} = {tf}.train.latest_checkpoint({names.path}) if {names.folder} else None",
-        f"if {names.state}:",
-        f"    {saver}.restore({session}, {names.state})",
-        f'    {names.first} = int({names.state}.rpartition("-")[2]) + 1',
-    ]
-    after = [
-        f"os.makedirs({names.path}, exist_ok=True)",
-        f'{saver}.save({session}, os.path.join({names.path}, "state"), global_step={values.loop.variable})',
-    ]
-    return before, after
-
-
-def _call(head: str, items: list[str], end: str) -> list[str]:
+def call_lines(head: str, items: list[str], end: str) -> list[str]:
     """One line, or one per item where that would be too long."""
     line = head + ", ".join(items) + end
     if len(line) <= 100:

@@ -1,0 +1,174 @@
+"""Loops that could be a training, and what counts their rounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.migrate.tree import dotted, positional, tail
+
+_TRAINING = r"epochs?|steps?|iter|itr|iters|iterations?|rounds?|gen|generation|episodes?"
+_ROUND = re.compile(
+    rf"_|e|ep|it|trial|t|k|i|(?:\w+_)?n?(?:{_TRAINING})(?:_?(?:num|idx|index|i|id|no|count|counter))?", re.I
+)
+_NAMED = re.compile(rf"e|it|(?:\w+_)?(?:{_TRAINING})", re.I)
+#: Bars that are wrapped around what counts.
+_BARS = frozenset("tqdm tqdm_notebook track progress progress_bar progressbar master_bar".split())
+#: Of these a condition may be made: reading it once more changes nothing.
+_READS = (
+    cst.Name, cst.Attribute, cst.Integer, cst.Float, cst.Comparison, cst.ComparisonTarget, cst.BooleanOperation,
+    cst.UnaryOperation, cst.BinaryOperation, cst.BaseCompOp, cst.BaseBooleanOp, cst.BaseUnaryOp, cst.BaseBinaryOp,
+    cst.Subscript, cst.SubscriptElement, cst.Index, cst.SimpleString, cst.Arg,
+)  # fmt: skip
+_MEASURES = frozenset({"len", "int", "float", "abs"})
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for epoch in range(…)` or `while epoch < …`: the loop, its variable, and the call that counts."""
+
+    node: cst.For | cst.While
+    variable: str
+    counter: cst.Call | None  # range(…), trange(…) or count(…); None where the loop counts by itself
+    top: cst.CSTNode  # the statement that counts: the loop, or the line before it that names the counter
+
+    @property
+    def first(self) -> cst.BaseExpression | None:
+        """Where counting starts; None for 0."""
+        if self.counter is None or len(places(self.counter)) <= (0 if self.is_endless else 1):
+            return None
+        return positional(self.counter, 0)
+
+    @property
+    def stop(self) -> cst.BaseExpression | None:
+        """Where counting ends; None where only the loop itself knows."""
+        return None if self.counter is None or self.is_endless else places(self.counter)[-1].value
+
+    @property
+    def is_endless(self) -> bool:
+        """`itertools.count()`, `while True`: a `break` ends it."""
+        if isinstance(self.node, cst.While):
+            return _is_true(self.node.test)
+        return self.counter is not None and tail(self.counter.func) == "count"
+
+
+def find_loops(draft: Draft) -> list[Loop]:
+    """Outermost counting loops that could be a training, those named like one first."""
+    found = []
+    for node in draft.nodes:
+        if not isinstance(node, cst.For) or not isinstance(node.target, cst.Name):
+            continue
+        counter = _counter(draft, node.iter)
+        top: cst.CSTNode = node
+        if counter is None and isinstance(node.iter, cst.Name):
+            counter, top = _named_counter(draft, node, node.iter.value)
+        if counter is None or not is_outermost(draft, node) or not isinstance(node.body, cst.IndentedBlock):
+            continue
+        if _ROUND.fullmatch(node.target.value) and not any(arg.star for arg in counter.args):
+            found.append(Loop(node, node.target.value, counter, top))
+    named = [loop for loop in found if _NAMED.match(loop.variable)]
+    return named or found
+
+
+def find_while_loops(draft: Draft) -> list[Loop]:
+    """Outermost `while` loops with a counter that they change themselves, and a condition that changes nothing."""
+    found = []
+    for node in draft.nodes:
+        if not isinstance(node, cst.While) or not isinstance(node.body, cst.IndentedBlock):
+            continue
+        if not is_outermost(draft, node) or not is_plain_read(draft, node.test):
+            continue
+        changed = list(dict.fromkeys(_counted(draft, node)))
+        tested = {each.value for each in (node.test, *draft.below(node.test)) if isinstance(each, cst.Name)}
+        names = [name for name in changed if _is_true(node.test) or name in tested]
+        if names:
+            found.append(Loop(node, names[0], None, node))
+    return found
+
+
+def is_plain_read(draft: Draft, node: cst.BaseExpression) -> bool:
+    """Whether an expression only looks at values: `step < args.steps and best > 0.1`."""
+    return all(
+        isinstance(each, _READS) or (isinstance(each, cst.Call) and dotted(each.func) in _MEASURES)
+        for each in (node, *draft.below(node))
+    )
+
+
+def is_outermost(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether no other loop of its function is around a loop."""
+    return not any(isinstance(each, cst.For | cst.While) for each in _within_scope(draft, node))
+
+
+def _is_true(test: cst.BaseExpression) -> bool:
+    return isinstance(test, cst.Name | cst.Integer) and test.value in ("True", "1")
+
+
+def _counted(draft: Draft, loop: cst.While) -> Iterator[str]:
+    """Names called like a counter that the loop makes from what they were: `step += 1`, `a, step = b, step + 1`."""
+    scope = draft.scope(loop)
+    for node in draft.below(loop.body):
+        if draft.scope(node) is not scope:
+            continue
+        if isinstance(node, cst.AugAssign) and isinstance(node.target, cst.Name):
+            if isinstance(node.operator, cst.AddAssign) and _is_counter(node.target.value):
+                yield node.target.value
+        elif isinstance(node, cst.Assign):
+            whole = node.targets[0].target
+            parts = [element.value for element in whole.elements] if isinstance(whole, cst.Tuple) else [whole]
+            names = [part.value for part in parts if isinstance(part, cst.Name)]
+            read = {each.value for each in (node.value, *draft.below(node.value)) if isinstance(each, cst.Name)}
+            yield from (name for name in names if name in read and _is_counter(name))
+
+
+def _is_counter(name: str) -> bool:
+    return bool(_ROUND.fullmatch(name) and _NAMED.match(name))
+
+
+def _counter(draft: Draft, node: cst.BaseExpression) -> cst.Call | None:
+    if isinstance(node, cst.NamedExpr):  # for epoch in (bar := tqdm(range(N)))
+        return _counter(draft, node.value)
+    if not isinstance(node, cst.Call):
+        return None
+    name = tail(node.func)
+    if name in ("range", "trange", "xrange"):
+        return node if name != "xrange" and len(places(node)) in (1, 2) else None
+    if draft.resolve(node.func) == "itertools.count":
+        return node if len(node.args) == len(places(node)) < 2 else None
+    first = positional(node, 0)
+    return _counter(draft, first) if name in _BARS and first is not None else None
+
+
+def _named_counter(draft: Draft, loop: cst.For, name: str) -> tuple[cst.Call | None, cst.CSTNode]:
+    """`bar = trange(N)` in the line before `for _ in bar`, or `with trange(N) as bar` around it.
+
+    Nothing can happen between the two.
+    """
+    block = draft.parent(loop)
+    around = draft.parent(block) if block is not None else None
+    if isinstance(around, cst.With) and isinstance(block, cst.IndentedBlock) and block.body[0] is loop:
+        item = around.items[0]
+        is_bar = len(around.items) == 1 and item.asname is not None and tail(item.asname.name) == name
+        return (_counter(draft, item.item), around) if is_bar else (None, loop)
+    lines = list(block.body) if isinstance(block, cst.IndentedBlock | cst.Module) else []
+    at = next((index for index, line in enumerate(lines) if line is loop), 0)
+    line = lines[at - 1] if at else None
+    named = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    if line is None or not isinstance(named, cst.Assign) or len(named.targets) != 1:
+        return None, loop
+    return (_counter(draft, named.value), line) if tail(named.targets[0].target) == name else (None, loop)
+
+
+def places(call: cst.Call) -> list[cst.Arg]:
+    """Arguments without a name."""
+    return [arg for arg in call.args if arg.keyword is None]
+
+
+def _within_scope(draft: Draft, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    for each in draft.above(node):
+        if isinstance(each, cst.FunctionDef | cst.ClassDef):
+            return
+        yield each

@@ -1,0 +1,70 @@
+"""Trainings that an Engine of Ignite runs: what is saved at the end of each epoch, and what is refused."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from stage import read
+
+from outlast.adapt import CONTRACTS, adapt_text
+from outlast.migrate.engine import Kind
+
+
+def adapt(text, contract="plain"):
+    done = adapt_text(textwrap.dedent(text), CONTRACTS[contract])
+    compile(done.text, "script.py", "exec")
+    assert adapt_text(done.text, CONTRACTS[contract]).text == done.text, "a second time must change nothing"
+    return done
+
+
+def said(done, kind):
+    return " / ".join(f"{finding.message} {finding.advice}" for finding in done.findings if finding.kind is kind)
+
+
+HEAD = """
+import torch
+from ignite.engine import Engine, Events
+from ignite.handlers import EarlyStopping, ModelCheckpoint
+class Critic(torch.nn.Module):
+    pass
+model = torch.nn.Linear(1, 1)
+critic = Critic()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+lr_scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+"""
+
+
+def test_an_engine_is_saved_with_what_it_trains():
+    done = adapt(read("torch_ignite"))
+    assert done.is_complete
+    for name in ("model", "optimizer", "trainer"):
+        assert f'{name}.load_state_dict(resumed["{name}"])' in done.text
+    assert "if engine.state.epoch < engine.state.max_epochs:" in done.text, "an engine that is done begins anew"
+    assert "trainer.add_event_handler(Events.EPOCH_COMPLETED, save_resume)\n    trainer.run(" in done.text
+
+
+def test_what_goes_along_is_saved_and_what_cannot_be_is_told():
+    done = adapt(
+        HEAD + "trainer = Engine(step)\nstopping = EarlyStopping(3, score, trainer)\n"
+        "trainer.add_event_handler(Events.COMPLETED, ModelCheckpoint('o', score_function=score))\n"
+        "trainer.run(data, 9)\n"
+    )
+    for name in ("model", "critic", "optimizer", "lr_scheduler", "stopping", "trainer"):
+        assert f'{name}.load_state_dict(resumed["{name}"])' in done.text, name
+    assert "ModelCheckpoint starts anew" in said(done, Kind.DIFFERS) and "EarlyStopping" not in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    ("tail", "reason"),
+    [
+        ("trainer = Engine(step)\ntrainer.run(data)\n", "an Engine of Ignite runs the training"),
+        ("trainer = Engine(step)\ntrainer.run(data, 9)\ntrainer.run(data, 9)\n", "an Engine of Ignite runs"),
+        ("def go(trainer):\n    trainer.run(data, max_epochs=9)\ngo(Engine(step))\n", "is not made in the function"),
+        ("def go():\n    trainer = Engine(step)\n    trainer.run(data, 9)\ngo()\n", "model and optimizer are not in"),
+        ("trainer = Engine(step)\nfor fold in range(3):\n    trainer.run(data, max_epochs=9)\n", "more than once"),
+    ],
+)  # fmt: skip
+def test_an_engine_that_is_not_certain_is_refused(tail, reason):
+    done = adapt(HEAD + tail)
+    assert reason in said(done, Kind.HAND) and "OUTLAST" not in done.text
