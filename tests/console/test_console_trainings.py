@@ -68,8 +68,8 @@ def test_a_training_from_the_form_to_a_published_model(console, context, page, p
     page.get_by_role("button", name="Use the whole repository").click()
     expect(page.get_by_label("Data set", exact=True)).to_have_value(project.path.replace("mia/lenet", "zoe/mnist"))
     page.get_by_role("button", name="+ hyper-parameter").click()
+    page.get_by_label("Value", exact=True).fill("0.1,0.01")  # the row is there then, and its name is the last one
     page.get_by_label("Name", exact=True).last.fill("rates")
-    page.get_by_label("Value", exact=True).fill("0.1,0.01")
     assert find_barriers(page) == []
     page.get_by_role("button", name="Start the training").click()
 
