@@ -408,3 +408,32 @@ def test_a_file_that_click_has_a_default_for_follows_the_output_folder():
     done = adapt(text)
     assert "--out follows --train_url" in said(done, Kind.CHANGED)
     assert "out = os.path.join(train_url, os.path.basename(os.path.normpath(out)))" in done.text
+
+
+@pytest.mark.parametrize("indent", ["if args.out:\n        ", ""])
+def test_what_is_loaded_in_a_branch_and_made_anew_in_each_round_is_not_kept(indent):
+    """Once the script failed on resume, because `checkpoint` has no value without --resume."""
+    text = f"""
+import argparse, torch
+p = argparse.ArgumentParser()
+p.add_argument("--resume", default="")
+p.add_argument("--out", default="out")
+args = p.parse_args()
+model = torch.nn.Linear(1, 1).to(device)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+if args.resume:
+    checkpoint = torch.load(args.resume)
+    model.load_state_dict(checkpoint["model"])
+for epoch in range(9):
+    optimizer.step()
+    {indent}checkpoint = {{"model": model.state_dict()}}; torch.save(checkpoint, args.out + "/last.pth")
+"""
+    done = adapt(text)
+    assert "goes on from its last checkpoint (epoch, model, optimizer)" in said(done, Kind.CHANGED)
+    assert 'resumed["checkpoint"]' not in done.text
+
+
+@pytest.mark.parametrize("end", ["", ",", ",\n", "\n"])
+def test_a_call_of_fit_may_end_with_a_comma(end):
+    done = adapt(f"import keras\nmodel = keras.Sequential()\nmodel.fit(x, y, epochs=3, verbose=0{end})\n")
+    assert done.is_complete and "callbacks=resume_callbacks)" in done.text

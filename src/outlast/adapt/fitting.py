@@ -71,12 +71,16 @@ def _backup(draft: Draft, call: cst.Call, statement: cst.CSTNode, given: cst.Arg
         f'    {callbacks}.append({_keras(draft)}.callbacks.BackupAndRestore(os.path.join({folder}, "resume")))',
     ])  # fmt: skip
     if given is None:
-        comma = "" if isinstance(call.args[-1].comma, cst.Comma) else ", "
-        at = draft.span(call.args[-1])[1]
-        draft.insert(at, f"{comma} callbacks={callbacks}".replace(",  ", ", ") if comma else f" callbacks={callbacks},")
+        add_argument(draft, call, f"callbacks={callbacks}")
     else:
         _extend(draft, given.value, callbacks)
     draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (BackupAndRestore)")
+
+
+def add_argument(draft: Draft, call: cst.Call, text: str) -> None:
+    """Behind the last one; a comma at the end of the call's last line stays where it is."""
+    comma = ", " if call.args and not isinstance(call.args[-1].comma, cst.Comma) else ""
+    draft.insert(draft.span(call)[1] - 1, f"{comma}{text}")
 
 
 def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:

@@ -230,7 +230,29 @@ class Values:
     def carried(self) -> list[str]:
         """What must be saved for the next round, in source order."""
         counter = self.loop.variable if self.loop.counter is not None else "_"
-        return [name for name in self.origins if name in self.changed and name not in (counter, "_")]
+        found = [name for name in self.origins if name in self.changed and name not in (counter, "_")]
+        return [name for name in found if self.is_surely_there(name) or not self._is_made_anew(name)]
+
+    def is_surely_there(self, name: str) -> bool:
+        """Whether a name has a value when the loop starts, whatever branches are taken before."""
+        bindings = self.bindings.get(name, [])
+        return not bindings or any(self._is_sure(where) for where, _ in bindings) or self._has_else(bindings)
+
+    def _is_made_anew(self, name: str) -> bool:
+        """Whether each round that uses a name gives it a value first, and nothing behind the loop reads it."""
+        end = self.draft.span(self.loop.node)[1]
+        if any(node.value == name and self.draft.start(node) >= end for node in self._own()):  # type: ignore[attr-defined]
+            return False
+        uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
+        if not uses or not self._binds(uses[0]):
+            return False
+        first = self._line_of_body(uses[0])
+        return isinstance(first, cst.SimpleStatementLine) or all(self._line_of_body(use) is first for use in uses)
+
+    def _line_of_body(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The statement of the loop's own body that holds a node."""
+        chain = [node, *self.draft.above(node)]
+        return chain[next(at for at, each in enumerate(chain) if each is self.loop.node.body) - 1]
 
     def early_reads(self) -> list[str]:
         """Names bound in the loop alone that are read before they are bound: the round before is needed."""

@@ -225,6 +225,8 @@ def _put_back(name: str, values: Values, names: Names, torch: str) -> str:
     kept, origin = f'{names.state}["{name}"]', values.origins.get(name)
     if not torch or not isinstance(origin, cst.Call) or tail(origin.func) in ("list", "dict", "time", "float", "int"):
         return kept
+    if not values.is_surely_there(name):
+        return kept
     return f"{kept}.to({name}.device) if {torch}.is_tensor({name}) else {kept}"
 
 

@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.fitting import Fitted
+from outlast.adapt.fitting import Fitted, add_argument
 from outlast.adapt.rounds import refuse_repeated
 from outlast.adapt.state import ENVIRON, RULE, Names, Refusal, place_lines, random_sources
 from outlast.migrate.engine import Kind
@@ -41,7 +41,7 @@ def _last_checkpoint(draft: Draft, call: cst.Call, value: str) -> None:
         f'    {saved} = glob.glob(os.path.join({trainer}.args.output_dir, "checkpoint-[0-9]*", "trainer_state.json"))',
         f'    {last} = max(map(os.path.dirname, {saved}), key=lambda each: int(each.rpartition("-")[2]), default=None)',
     ])  # fmt: skip
-    _add_argument(draft, call, f"resume_from_checkpoint={last}")
+    add_argument(draft, call, f"resume_from_checkpoint={last}")
     draft.say(Kind.CHANGED, RULE, statement, "goes on from the last checkpoint in its output_dir")
 
 
@@ -71,7 +71,7 @@ def _callback(
     numbers = [("torch_random", f"{torch}.get_rng_state()", f"{torch}.set_rng_state({{}}.cpu())"), *numbers]
     if value and not argument(made, "default_root_dir") and not any(arg.star == "**" for arg in made.args):
         # None, which the option is by hand, is also what Lightning takes when nothing is said.
-        _add_argument(draft, made, f"default_root_dir={value}")
+        add_argument(draft, made, f"default_root_dir={value}")
     draft.need_import("os")
     read = ", ".join(f'"{key}": {how}' for key, how, _ in numbers)
     put = [how.format(f'self.random["{key}"]') for key, _, how in numbers]
@@ -109,7 +109,7 @@ def _callback(
         f"    {trainer}.callbacks.append({kind}({names.path}))",
     ])  # fmt: skip
     known = f"{names.path} if {names.folder} and os.path.exists({names.path}) else None"
-    _add_argument(draft, call, f"ckpt_path={known}")
+    add_argument(draft, call, f"ckpt_path={known}")
     draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (a callback of the Trainer)")
 
 
@@ -147,12 +147,6 @@ def _made_by(draft: Draft, classes: str) -> dict[str, cst.Call]:
         if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call)
         and re.fullmatch(classes, tail(node.value.func)) for target in node.targets
     }  # fmt: skip
-
-
-def _add_argument(draft: Draft, call: cst.Call, text: str) -> None:
-    """Behind the last one; a comma at the end of the call's last line stays where it is."""
-    comma = ", " if call.args and not isinstance(call.args[-1].comma, cst.Comma) else ""
-    draft.insert(draft.span(call)[1] - 1, f"{comma}{text}")
 
 
 def _owner(call: cst.Call) -> str:
