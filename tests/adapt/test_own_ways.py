@@ -437,3 +437,18 @@ for epoch in range(9):
 def test_a_call_of_fit_may_end_with_a_comma(end):
     done = adapt(f"import keras\nmodel = keras.Sequential()\nmodel.fit(x, y, epochs=3, verbose=0{end})\n")
     assert done.is_complete and "callbacks=resume_callbacks)" in done.text
+
+
+def test_arguments_that_are_handed_on_all_together_stay_as_they_are():
+    text = """
+        import argparse, numpy
+        def learn(data, out):
+            numpy.save(out, numpy.load(data))
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--data", default="data/x.npy")
+        parser.add_argument("--out", default="out/y.npy")
+        learn(**vars(parser.parse_args()))
+    """
+    done = adapt(text)
+    assert 'parser.add_argument("--data_url"' not in done.text.replace("contract_parser", "")
+    assert "contract, sys.argv[1:] = contract_parser.parse_known_args()" in done.text

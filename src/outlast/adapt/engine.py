@@ -114,7 +114,13 @@ class _Adapting:
         """The script's own set-up where its values reach every place that needs them, else one at the top."""
         # Behind a subcommand only its own parser reads, and which one that is the platform does not know.
         has_commands = native is not None and native.kind == "argparse" and "add_subparsers" in self.draft.words
-        if native is not None and not has_commands and all(native.reaches(place) for place in places):
+        # Arguments that are handed on all together meet a function that does not know the new ones.
+        hands_on = any(
+            arg.star == "**" and isinstance(arg.value, cst.Call) and tail(arg.value.func) == "vars"
+            for call in self.draft.calls() for arg in call.args
+        )  # fmt: skip
+        can_grow = not has_commands and not hands_on
+        if native is not None and can_grow and all(native.reaches(place) for place in places):
             return native
         takes = native is not None or reads_command_line(self.draft)
         if takes and _SPAWN & self.draft.words and "multiprocessing" in self.draft.text:
