@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import hypothesis
 
 pytest_plugins = ["servers.seaweed", "servers.hadoop", "servers.ceph", "servers.postgres"]
@@ -11,3 +13,7 @@ hypothesis.settings.register_profile(
     "outlast", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
 )
 hypothesis.settings.load_profile("outlast")
+
+# A test run that was started in the background ignores Ctrl-C, and so would every command that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

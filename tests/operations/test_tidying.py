@@ -8,14 +8,6 @@ import pytest
 from outlast.operations.tidying import Tidying
 
 
-@pytest.fixture(autouse=True)
-def interruptible():
-    """Ctrl-C as a shell has it; what is started in the background ignores it from the start."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_only_the_first_ctrl_c_interrupts():
     told, tidied = [], []
 
