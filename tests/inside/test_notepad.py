@@ -36,8 +36,8 @@ class Bench:
         self.said = []
         self.gatherer = Gatherer(str(self.folder), lambda batch: self.rows.extend(batch.rows()), self.notes.append)
 
-    def notepad(self):
-        return Notepad(str(self.folder), lambda sentence, once: self.said.append(sentence))
+    def notepad(self, kind=Notepad):
+        return kind(str(self.folder), lambda sentence, once: self.said.append(sentence))
 
     def values(self, name="loss"):
         return [value for _, _, _, each, value in self.rows if each == name]
@@ -300,6 +300,32 @@ def test_a_signal_handler_may_track_at_any_moment(bench):
     assert bench.values() == list(map(float, range(-1, 60_000)))
     assert all(list(note["values"].values()) == [1.0] for note in bench.notes)
     assert len(bench.rows) + len(bench.notes) - 60_001 == int(out)
+
+
+def test_a_signal_handler_that_turns_the_page_first_loses_nothing(bench):
+    class Interrupted(Notepad):
+        """Its page turns are interrupted, by what writes too, where it looks whether it is in one already."""
+
+        interrupts, turning = 0, False
+
+        @property
+        def _is_turning(self):
+            if self.interrupts and not self.turning:
+                self.interrupts -= 1
+                self.write(NAN, 1, {"tick": 1.0})
+            return self.turning
+
+        @_is_turning.setter
+        def _is_turning(self, value):
+            self.turning = value
+
+    notepad = bench.notepad(Interrupted)
+    notepad.write(NAN, 1, {"tick": 1.0})
+    for step in range(20_000):
+        notepad.interrupts = 1
+        notepad.write(NAN, step, {"loss": float(step)})
+    bench.gatherer.close()
+    assert bench.values() == list(map(float, range(20_000)))
 
 
 def test_rubbish_in_the_folder_is_harmless(bench):

@@ -118,15 +118,20 @@ class Notepad:
 
     def _turn_page(self, old: Optional[mmap.mmap]) -> _Sheet:
         """The page after `old`, begun if no other thread has done so; an empty sheet when there can be none now."""
+        nothing: _Sheet = (None, itertools.count(), 0)
         with self._turning:
-            if self._sheet[0] is not old:
-                return self._sheet
-            if self._is_turning or _monotonic() < self._retry_at_s:
-                return None, itertools.count(), 0
+            if self._is_turning:
+                return self._sheet if self._sheet[0] is not old else nothing
             self._is_turning = True
-            number = self._number + 1
-            size = min(PAGE_BYTES, FIRST_PAGE_BYTES << 2 * min(number - 1, 8))
             try:
+                # Looked at only now: a signal handler that came before may have turned the page, and a second new one
+                # would leave the first unfilled, behind which the runner reads nothing.
+                if self._sheet[0] is not old:
+                    return self._sheet
+                if _monotonic() < self._retry_at_s:
+                    return nothing
+                number = self._number + 1
+                size = min(PAGE_BYTES, FIRST_PAGE_BYTES << 2 * min(number - 1, 8))
                 if number > PAGES_LIMIT and os.path.exists(self._path(number - PAGES_LIMIT)):
                     raise OSError("the runner takes none at the moment")
                 page = _new_page(self._path(number), size)
@@ -136,7 +141,7 @@ class Notepad:
                 return self._sheet
             except (OSError, ValueError) as error:
                 self._give_up(error)
-                return None, itertools.count(), 0
+                return nothing
             finally:
                 self._is_turning = False
 
