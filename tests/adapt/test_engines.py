@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
+from checked import adapt_plainly as adapt
+from checked import said
 from stage import read
 
-from outlast.adapt import CONTRACTS, adapt_text
 from outlast.migrate.engine import Kind
-
-
-def adapt(text, contract="plain"):
-    done = adapt_text(textwrap.dedent(text), CONTRACTS[contract])
-    compile(done.text, "script.py", "exec")
-    assert adapt_text(done.text, CONTRACTS[contract]).text == done.text, "a second time must change nothing"
-    return done
-
-
-def said(done, kind):
-    return " / ".join(f"{finding.message} {finding.advice}" for finding in done.findings if finding.kind is kind)
-
 
 HEAD = """
 import torch

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
+from checked import adapt, said
 
-from outlast.adapt import CONTRACTS, adapt_text
 from outlast.migrate.engine import Kind
 
 HUGGING = """
@@ -22,17 +20,6 @@ data = make()
 trainer = {trainer}
 trainer.fit({given})
 """
-
-
-def adapt(text, contract="modelarts"):
-    done = adapt_text(textwrap.dedent(text), CONTRACTS[contract])
-    compile(done.text, "script.py", "exec")
-    assert adapt_text(done.text, CONTRACTS[contract]).text == done.text, "a second time must change nothing"
-    return done
-
-
-def said(done, kind):
-    return " / ".join(f"{finding.message} {finding.advice}" for finding in done.findings if finding.kind is kind)
 
 
 @pytest.mark.parametrize("maker", ["Trainer", "Seq2SeqTrainer", "MyTrainer"])
