@@ -44,7 +44,7 @@ class Values:
         if is_read and loop.counter is not None:
             self.outliving.add(loop.variable)
 
-    def _own(self) -> Iterator[cst.CSTNode]:
+    def _own(self) -> Iterator[cst.Name]:
         return (
             node
             for node in self.draft.below(self.scope)
@@ -241,7 +241,7 @@ class Values:
     def _is_made_anew(self, name: str) -> bool:
         """Whether each round that uses a name gives it a value first, and nothing behind the loop reads it."""
         end = self.draft.span(self.loop.node)[1]
-        if any(node.value == name and self.draft.start(node) >= end for node in self._own()):  # type: ignore[attr-defined]
+        if any(node.value == name and self.draft.start(node) >= end for node in self._own()):
             return False
         uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
         if not uses or not self._binds(uses[0]):
