@@ -45,6 +45,12 @@ def test_help_and_version_import_nothing_heavy(arguments):
     assert not heavy
 
 
+def test_the_command_is_there_without_its_script_on_the_path():
+    done = subprocess.run([sys.executable, "-m", "outlast", "frob"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: unknown command 'frob'")
+
+
 def test_help_lists_every_verb_once_with_its_sentence(outlast):
     code, out, _ = outlast("--help")
     assert code == 0
