@@ -55,3 +55,25 @@ def test_a_program_that_ignores_ctrl_c_goes_on_ignoring_it():
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_what_would_end_the_program_at_once_lets_it_tidy_up(number):
+    tidied = []
+    with pytest.raises(SystemExit) as ended, Tidying(lambda words: None):
+        try:
+            signal.raise_signal(number)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+            tidied.append(True)
+    assert (tidied, ended.value.code) == ([True], 128 + number)
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+def test_a_terminal_that_is_gone_does_not_stop_the_tidying():
+    def tell(words):
+        raise OSError(5, "Input/output error")
+
+    with Tidying(tell) as tidying:
+        tidying.begin()
+        signal.raise_signal(signal.SIGINT)
