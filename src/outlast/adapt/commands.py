@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,6 +23,23 @@ _READS = re.compile(
     re.I,
 )
 
+#: modules that parse the command line, of the standard library and from elsewhere
+_PARSERS = frozenset({"argparse", "optparse", "getopt"})
+_LOUD = frozenset(
+    "absl click fire typer hydra tap tyro simple_parsing docopt jsonargparse configargparse omegaconf ml_collections "
+    "yacs gin plac argh cyclopts pydantic_settings detectron2 mmcv mmengine fairseq lightning pytorch_lightning".split()
+)
+#: libraries that leave the command line alone
+_QUIET = frozenset(
+    "torch torchvision torchaudio torchtext tensorflow keras numpy scipy sklearn pandas matplotlib seaborn PIL cv2 "
+    "tqdm mindspore mindvision transformers datasets accelerate peft tokenizers evaluate safetensors huggingface_hub "
+    "timm tensorboard tensorboardX wandb jax jaxlib flax optax paddle xgboost lightgbm catboost joblib h5py yaml "
+    "requests gym gymnasium skimage imageio einops albumentations nltk spacy gensim networkx psutil rich".split()
+)
+_STRANGE = frozenset("parse_args parse_known_args HfArgumentParser parse_args_into_dataclasses argv exec parse".split())
+#: what arguments are called that another file has parsed already
+_PARSED = re.compile("args|arguments|opts?|options|flags|FLAGS|config|cfg|conf|h?params|settings|parser")
+
 
 @dataclass
 class FlagsSetup(Setup):
@@ -33,7 +51,7 @@ class FlagsSetup(Setup):
     last: cst.CSTNode = field(default_factory=cst.Ellipsis)
     main: cst.FunctionDef | None = None
 
-    def value(self, name: str) -> str:
+    def value(self, name: str, at: cst.CSTNode | None = None) -> str:
         return f"{self.flags}.{name}"
 
     def reaches(self, node: cst.CSTNode) -> bool:
@@ -63,7 +81,7 @@ class FunctionSetup(Setup):
     function: cst.FunctionDef | None = None
     library: str = ""  # what click or typer is called here
 
-    def value(self, name: str) -> str:
+    def value(self, name: str, at: cst.CSTNode | None = None) -> str:
         return name
 
     def reaches(self, node: cst.CSTNode) -> bool:
@@ -183,31 +201,38 @@ def _parameter(draft: Draft, kind: str, function: cst.FunctionDef, param: cst.Pa
             is_text = option.is_text and not isinstance(given and given.value, cst.Integer | cst.Float)
             return replace(
                 option, default=text, is_text=is_text, is_set=bool(text), is_required=is_required, call=call,
-                last_flag=flags[-1],
+                flags=tuple(flags),
             )  # fmt: skip
     return option
 
 
 def reads_command_line(draft: Draft) -> bool:
-    """Whether anything in the file may read `sys.argv`."""
-    roots = {
-        "argparse",
-        "absl",
-        "click",
-        "fire",
-        "typer",
-        "hydra",
-        "optparse",
-        "tap",
-        "simple_parsing",
-        "docopt",
-        "jsonargparse",
-    }
-    if roots & draft.names.roots or any(word.startswith("DEFINE_") for word in draft.words):
+    """Whether anything that runs here may read `sys.argv`: certain only where every module is known not to."""
+    if any(word.startswith("DEFINE_") for word in draft.words) or _STRANGE & draft.words:
         return True
-    names = {"parse_args", "get_args", "parse_known_args", "HfArgumentParser", "parse_args_into_dataclasses", "argv",
-             "exec", "parse"}  # fmt: skip
-    return bool(names & draft.words) or any(_READS.search(word) for word in draft.words)
+    if any(_READS.search(word) for word in draft.words):
+        return True
+    return any(root not in _QUIET and root not in sys.stdlib_module_names - _PARSERS for root in draft.names.roots)
+
+
+def parsing_import(draft: Draft) -> cst.CSTNode | None:
+    """The first import of arguments that were parsed when their module was read: `from options import args`."""
+    for statement in draft.module.body:
+        lines = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
+        for line in lines:
+            if isinstance(line, cst.ImportFrom) and not _is_library(dotted(line.module)):
+                names = [] if isinstance(line.names, cst.ImportStar) else [tail(each.name) for each in line.names]
+                is_all = isinstance(line.names, cst.ImportStar) and _PARSED.fullmatch(tail(line.module))
+                if is_all or any(_PARSED.fullmatch(name) for name in names):
+                    return statement
+            elif isinstance(line, cst.Import) and any(_PARSED.fullmatch(dotted(each.name)) for each in line.names):
+                return statement
+    return None
+
+
+def _is_library(module: str) -> bool:
+    root = module.partition(".")[0]
+    return root in _QUIET or root in _LOUD or root in sys.stdlib_module_names
 
 
 def _commands(draft: Draft) -> Iterator[tuple[str, cst.FunctionDef, str]]:

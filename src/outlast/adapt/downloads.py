@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.setup import Value
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
 
@@ -43,9 +44,10 @@ def download_sites(draft: Draft, fed: set[int]) -> list[cst.CSTNode]:
     return found
 
 
-def stop_downloads(draft: Draft, sites: list[cst.CSTNode], value: str, name: str) -> None:
+def stop_downloads(draft: Draft, sites: list[cst.CSTNode], given: Value, name: str) -> None:
     """Leave out downloads as soon as the data is given."""
     for site in sites:
+        value = given.at(site)
         if isinstance(site, cst.Call) and (file := _named_file(draft, site)):
             start, end = draft.span(site)
             draft.insert(start, f'(os.path.join({value}, "{file}") if {value} else ')
@@ -54,8 +56,8 @@ def stop_downloads(draft: Draft, sites: list[cst.CSTNode], value: str, name: str
             what, holds = file, f"the file {file}"
         elif isinstance(site, cst.Call):
             file = _keras_file(draft, site)
-            given = f'os.path.abspath(os.path.join({value}, "{file}")) if {value} else "{file}"'
-            more = f"path={given}, " if site.args else given
+            path = f'os.path.abspath(os.path.join({value}, "{file}")) if {value} else "{file}"'
+            more = f"path={path}, " if site.args else path
             draft.insert(draft.start(site.args[0]) if site.args else draft.span(site)[1] - 1, more)
             draft.need_import("os")
             what, holds = file, f"the file {file}"

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from outlast.adapt.commands import find_command, find_flags, reads_command_line
+from outlast.adapt.commands import find_command, find_flags, parsing_import, reads_command_line
 from outlast.adapt.downloads import download_sites, report_downloads, stop_downloads
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Flow
 from outlast.adapt.needs import HELP, Needs, Role
 from outlast.adapt.own import is_resume
+from outlast.adapt.parsers import find_argparse
 from outlast.adapt.paths import Paths, enclosed, find_paths, replace_sites
 from outlast.adapt.resume import plan_resume
-from outlast.adapt.setup import CreatedSetup, Option, Setup, find_argparse
+from outlast.adapt.setup import CreatedSetup, Setup, Value
 from outlast.adapt.sinks import find_sinks
-from outlast.adapt.wiring import keep_made, wire_options
+from outlast.adapt.wiring import keep_made, relax, wire_options
 from outlast.migrate.engine import EditError, Finding, Kind
-from outlast.migrate.tree import argument, tail
+from outlast.migrate.tree import tail
 
 _SPAWN = frozenset({"spawn", "set_start_method", "get_context"})
 
@@ -108,7 +109,8 @@ class _Adapting:
         report_downloads(self.draft, downloads, has_network=self.needs.has_network)
         if resume is not None:
             # With MoXing the output is an address; only a stint knows a folder then.
-            resume.apply("" if copies else values.get(Role.OUTPUT, ""))
+            output = None if copies else values.get(Role.OUTPUT)
+            resume.apply(output.at(resume.at) if output else "")
 
     def _setup(self, native: Setup | None, places: list[cst.CSTNode]) -> Setup | None:
         """The script's own set-up where its values reach every place that needs them, else one at the top."""
@@ -122,7 +124,8 @@ class _Adapting:
         can_grow = not has_commands and not hands_on
         if native is not None and can_grow and all(native.reaches(place) for place in places):
             return native
-        takes = native is not None or reads_command_line(self.draft)
+        early = parsing_import(self.draft) if native is None else None
+        takes = native is not None or early is not None or reads_command_line(self.draft)
         if takes and _SPAWN & self.draft.words and "multiprocessing" in self.draft.text:
             self.draft.say(
                 Kind.HAND, "arguments", self.draft.first,
@@ -130,46 +133,34 @@ class _Adapting:
                 "read the paths from the script's own arguments, in the function that parses them",
             )  # fmt: skip
             return None
-        return CreatedSetup(self.draft, inner=native, takes=takes)
+        return CreatedSetup(self.draft, inner=native, takes=takes, before=early)
 
     def _alias(self, setup: Setup, paths: Paths) -> set[Role]:
-        """An option that the script insists on gets the contract's name as a second one."""
+        """A folder that the script insists on need not be given with the contract's, or gets its name as well."""
         found = set()
         for role, name in self.needs.options.items():
-            insisted = [own for own in paths.options.get(role, {}) if setup.options[own].is_required]
-            if name in setup.options or not insisted:
+            options = paths.options.get(role, {})
+            insisted = [own for own in options if setup.options[own].is_required]
+            # The contract's option names a folder, one for weights also a file; one of several is found by its name.
+            is_whole = role is Role.WEIGHTS or (len(options) == 1 and any(options.values()))
+            if name in setup.options or not insisted or not is_whole:
                 continue
             option = setup.options[insisted[0]]
-            # The contract's option names a folder, one for weights also a file.
-            is_like = role is Role.WEIGHTS or paths.options[role][insisted[0]]
-            if setup.kind == "created" and is_like and len(insisted) == 1 and self._relax(setup, option, name):
-                continue
-            if len(insisted) > 1 or not is_like or setup.kind == "created" or not setup.alias(option, name):
-                self.draft.say(
-                    Kind.HAND,
-                    "options",
-                    option.call or self.draft.first,
-                    f"--{insisted[-1]} is required, and --{name} cannot stand for it",
-                    f"pass it yourself: outlast run … -- --{insisted[-1]}=PATH",
-                )
-                for own in insisted:
-                    del paths.options[role][own]
+            if relax(self.draft, setup, option, name):
                 continue
             where = option.call or self.draft.first
+            if setup.kind == "created" or not setup.alias(option, name):
+                said = f"--{insisted[0]} is required, and --{name} cannot stand for it"
+                advice = f"pass it yourself: outlast run … -- --{insisted[0]}=PATH"
+                self.draft.say(Kind.HAND, "options", where, said, advice)
+                del paths.options[role][insisted[0]]
+                continue
             self.draft.say(Kind.CHANGED, "arguments", where, f"--{name} is a second name of --{insisted[0]}")
             self.lacks.append(name)
             found.add(role)
         return found
 
-    def _relax(self, setup: Setup, option: Option, name: str) -> bool:
-        """Let an option of argparse be left out when the contract's is given."""
-        asked = argument(option.call, "required") if option.call is not None else None
-        if asked is None:
-            return False
-        self.draft.replace(asked.value, f"not {setup.value(name)}")
-        return True
-
-    def _declare(self, setup: Setup, paths: Paths, aliased: set[Role]) -> dict[Role, str]:
+    def _declare(self, setup: Setup, paths: Paths, aliased: set[Role]) -> dict[Role, Value]:
         """Add what is missing; the expressions by which each role's value is read."""
         wanted = [
             role for role in self.needs.options if role not in aliased and (role is not Role.WEIGHTS or paths.has(role))
@@ -185,7 +176,7 @@ class _Adapting:
             self.draft.say(Kind.CHANGED, "arguments", self.draft.first, f"accepts {options} ({how})")
         named = {role: self.needs.options[role] for role in wanted if self._is_signal(setup, role, paths)}
         return {
-            role: setup.value(setup.options[name].name if name in setup.options else name)
+            role: Value(setup, setup.options[name].name if name in setup.options else name)
             for role, name in named.items()
         }
 
@@ -199,7 +190,7 @@ class _Adapting:
             self.draft.say(Kind.DIFFERS, "paths", site.literal, said, "let it be None unless it is given")
         return False
 
-    def _connect(self, setup: Setup, paths: Paths, values: dict[Role, str]) -> None:
+    def _connect(self, setup: Setup, paths: Paths, values: dict[Role, Value]) -> None:
         lines: list[str] = []
         for role, value in values.items():
             name = self.needs.options[role]
@@ -214,18 +205,18 @@ class _Adapting:
         if Role.OUTPUT in values:
             replaced = {id(site.literal) for site in paths.sites.get(Role.OUTPUT, ())}
             keep_made(self.draft, [each for each in paths.makes if id(each[1]) in replaced], values[Role.OUTPUT])
-            lines += self._made(paths, values[Role.OUTPUT])
+            lines += self._made(paths, values[Role.OUTPUT].first)
         if lines:
             setup.follow(lines)
 
-    def _others(self, role: Role, paths: Paths, value: str, name: str) -> None:
+    def _others(self, role: Role, paths: Paths, given: Value, name: str) -> None:
         """A folder from a configuration gives way to the option where it is used."""
         # What a script goes on from by its own flag is no input: `plan_resume` speaks of it.
         uses = [use for use in paths.others.get(role, []) if role is not Role.WEIGHTS or not is_resume(tail(use.other))]
         spelled = {self.draft.source(use.other) for use in uses if use.other is not None}
         for use in uses:
             assert use.other is not None
-            source = self.draft.source(use.other)
+            source, value = self.draft.source(use.other), given.at(use.other)
             if not use.is_folder or len(spelled) > 1:
                 advice = "pass it as the configuration takes it, behind --"
                 self.draft.say(Kind.HAND, "paths", use.other, f"{source} comes from a configuration elsewhere", advice)

@@ -11,7 +11,8 @@ import libcst as cst
 from outlast.adapt.counters import find_loops, find_while_loops
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
-from outlast.adapt.setup import Option, argparse_options
+from outlast.adapt.parsers import argparse_options
+from outlast.adapt.setup import Option
 from outlast.migrate.tree import argument, tail
 
 _STARTS = re.compile(

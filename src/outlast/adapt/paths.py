@@ -16,7 +16,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Flow, Literal, Use
 from outlast.adapt.needs import PASSED, Role
-from outlast.adapt.setup import Option
+from outlast.adapt.setup import Option, Value
 from outlast.adapt.sinks import Sink
 from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
@@ -293,13 +293,12 @@ def _text(literal: Literal) -> str:
     return first.value if isinstance(first, cst.FormattedStringText) else ""
 
 
-def replace_sites(draft: Draft, role: Role, sites: Sequence[Site], value: str, name: str) -> None:
+def replace_sites(draft: Draft, role: Role, sites: Sequence[Site], value: Value, name: str) -> None:
     """Put the option in place of each literal of a role."""
     if role is Role.WEIGHTS and len({site.text for site in sites}) == 1 and not sites[0].is_formatted:
         for site in sites:
-            _change(
-                draft, site.literal, enclosed(draft, site.literal, f"{value} or {draft.source(site.literal)}"), name
-            )
+            new = f"{value.at(site.literal)} or {draft.source(site.literal)}"
+            _change(draft, site.literal, enclosed(draft, site.literal, new), name)
         return
     common = _common([site.folders for site in sites])
     is_absolute = any(site.text.startswith("/") for site in sites)
@@ -312,7 +311,7 @@ def replace_sites(draft: Draft, role: Role, sites: Sequence[Site], value: str, n
     if len(tops) > 1 and role is not Role.OUTPUT:
         draft.say(Kind.DIFFERS, "paths", sites[0].literal, f"--{name} must hold the folders {', '.join(tops)}")
     for site in sites:
-        new = _expression(draft, site, len(common), value)
+        new = _expression(draft, site, len(common), value.at(site.literal))
         filled = _filled_in(draft, site.literal)
         if filled is not None and new.startswith("os."):
             # Only the file's name is filled in: a folder that the platform chose may hold a % or a brace.

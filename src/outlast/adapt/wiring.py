@@ -9,13 +9,13 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Literal
 from outlast.adapt.needs import Role
-from outlast.adapt.setup import Setup
+from outlast.adapt.setup import Option, Setup, Value
 from outlast.adapt.sinks import Sink
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, tail
 
 
-def keep_made(draft: Draft, made: Iterable[tuple[Sink, Literal]], value: str) -> None:
+def keep_made(draft: Draft, made: Iterable[tuple[Sink, Literal]], value: Value) -> None:
     """A results folder that the platform made must not end the script that makes it itself."""
     for sink, _ in made:
         guarded = any(isinstance(each, cst.If | cst.Try) for each in draft.above(sink.call))
@@ -25,12 +25,30 @@ def keep_made(draft: Draft, made: Iterable[tuple[Sink, Literal]], value: str) ->
             assert isinstance(sink.call.func, cst.Attribute)
             draft.replace(sink.call.func.attr, "makedirs")
         comma = ", " if sink.call.args else ""
-        draft.insert(draft.span(sink.call)[1] - 1, f"{comma}exist_ok=bool({value})")
+        draft.insert(draft.span(sink.call)[1] - 1, f"{comma}exist_ok=bool({value.at(sink.call)})")
 
 
-def wire_options(draft: Draft, setup: Setup, role: Role, name: str, value: str, options: dict[str, bool]) -> list[str]:
+def relax(draft: Draft, setup: Setup, option: Option, name: str) -> bool:
+    """Let a required option of argparse be left out when the contract's is given; `wire_options` then asks for it."""
+    asked = argument(option.call, "required") if option.call is not None else None
+    if asked is None:
+        return False
+    if setup.kind == "created":
+        draft.replace(asked.value, f"not {setup.value(name)}")
+    elif setup.missing(option):
+        draft.replace(asked.value, "False")
+    else:
+        return False
+    return True
+
+
+def wire_options(
+    draft: Draft, setup: Setup, role: Role, name: str, given: Value, options: dict[str, bool]
+) -> list[str]:
     """Lines that give the contract's option to the options the script has for the same thing."""
     lines: list[str] = []
+    endings: list[str] = []
+    value = given.first
     if role is Role.WEIGHTS and len(options) > 1:
         names = ", ".join(f"--{own}" for own in options)
         said = f"{names} each take weights, and --{name} is one place"
@@ -41,29 +59,44 @@ def wire_options(draft: Draft, setup: Setup, role: Role, name: str, value: str, 
         if own == name or setup.options.get(name) is option:
             continue
         where = option.call or draft.first
-        if option.is_positional and option.call is not None and argument(option.call, "nargs") is None:
-            draft.insert(draft.span(option.call)[1] - 1, ', nargs="?"')
+        shown = own if option.is_positional else f"--{own}"
         whole = role is Role.WEIGHTS or (is_folder and len(options) == 1)
         if not whole and not option.default and option.is_set:
-            said = f"--{own} stays as it is: it names one file or one of several folders, and its default is computed"
-            draft.say(Kind.DIFFERS, "options", where, said, f"pass it yourself: outlast run … -- --{own}=PATH")
+            said = f"{shown} stays as it is: it names one file or one of several folders, and its default is computed"
+            draft.say(Kind.DIFFERS, "options", where, said, f"pass it yourself: outlast run … -- {shown}=PATH")
             continue
-        if not whole and not option.default:
-            advice = f"pass it yourself: outlast run … -- --{own}=PATH"
-            draft.say(
-                Kind.HAND,
-                "options",
-                where,
-                f"--{own} names one file or one of several folders and has no default",
-                advice,
-            )
+        if whole and not _let_out(draft, setup, option, value):
+            advice = f"pass it yourself: outlast run … -- {own.upper()}"
+            draft.say(Kind.HAND, "options", where, f"{own} must be given, and --{name} cannot stand for it", advice)
             continue
         new = value if whole else f"os.path.join({value}, os.path.basename(os.path.normpath({target})))"
         kind = argument(option.call, "type") if option.call is not None else None
         if kind is not None and tail(kind.value) == "Path":
             new = f"{draft.source(kind.value)}({new})"  # the script may divide it
-        lines.append(f"    {target} = {new}")
-        draft.say(Kind.CHANGED, "options", where, f"--{own} follows --{name}")
+        is_open = not whole and not option.default and not option.is_required and not option.is_positional
+        lines += [f"    if {target}:", f"        {target} = {new}"] if is_open else [f"    {target} = {new}"]
+        if whole and (option.is_positional or option.is_required) and setup.missing(option):
+            endings += [f"elif {target} is None:", *setup.missing(option)]
+        said = f"{shown} follows --{name}{'' if whole else ' by its last name'}"
+        if whole or option.default:
+            draft.say(Kind.CHANGED, "options", where, said)
+            continue
+        words = "NAME" if option.is_positional else f"{shown}=NAME"
+        must = ", and must still be given" if option.is_required or option.is_positional else ""
+        advice = f"pass the name that it has there: outlast run … -- {words}"
+        draft.say(Kind.DIFFERS if must else Kind.CHANGED, "options", where, said + must, advice)
     if any("os." in line for line in lines):
         draft.need_import("os")
-    return [f"if {value}:", *lines] if lines else []
+    return [f"if {value}:", *lines, *endings] if lines else []
+
+
+def _let_out(draft: Draft, setup: Setup, option: Option, value: str) -> bool:
+    """Let a positional argument be left out; False where the script could not end as it does without it."""
+    if not option.is_positional or option.call is None or argument(option.call, "nargs") is not None:
+        return True
+    if setup.kind != "created" and not setup.missing(option):
+        return False
+    end = draft.span(option.call)[1] - 1
+    comma = "" if draft.data[:end].rstrip().endswith(b",") else ", "
+    draft.insert(end, comma + (f'nargs="?" if {value} else None' if setup.kind == "created" else 'nargs="?"'))
+    return True

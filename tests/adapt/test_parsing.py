@@ -1,0 +1,152 @@
+"""Ways in which scripts parse arguments: each takes the contract's too, and stays what it was without them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from checked import adapt, said
+from stage import play
+
+from outlast.migrate.engine import Kind
+
+TRAIN = """
+    x = np.load(os.path.join({0}, "x.npy"))
+    total = 0.0
+    for epoch in range({1}):
+        total = total + x.sum()
+        print(epoch, total)
+    os.makedirs("out", exist_ok=True)
+    np.save("out/total.npy", total)
+"""
+OPTIONS = """
+    {0}.add_argument("--data-dir", default="data")
+    {0}.add_argument("--epochs", type=int, default=4)
+"""
+#: name → (the script, the set-up that is found)
+WAYS = {
+    "handed in": "def main(argv=None):\n    p = argparse.ArgumentParser()"
+    + OPTIONS.format("p")
+    + "    args = p.parse_args(argv)"
+    + TRAIN.format("args.data_dir", "args.epochs")
+    + "main()\n",
+    "sys.argv": "def main():\n    p = argparse.ArgumentParser()"
+    + OPTIONS.format("p")
+    + "    args = p.parse_args(sys.argv[1:])"
+    + TRAIN.format("args.data_dir", "args.epochs")
+    + "main()\n",
+    "a function makes the parser": "def get_parser():\n    parser = argparse.ArgumentParser()"
+    + OPTIONS.format("parser")
+    + "    return parser\ndef main(args):"
+    + TRAIN.format("args.data_dir", "args.epochs")
+    + "if __name__ == '__main__':\n    main(get_parser().parse_args())\n",
+    "a function returns what it parsed": "def parse_args():\n    parser = argparse.ArgumentParser()"
+    + OPTIONS.format("parser")
+    + "    args = parser.parse_args()\n    assert args.epochs\n    return args\ndef main():\n    opt = parse_args()"
+    + TRAIN.format("opt.data_dir", "opt.epochs")
+    + "main()\n",
+    "handed on unnamed": "def parse():\n    parser = argparse.ArgumentParser()"
+    + OPTIONS.format("parser")
+    + "    return parser.parse_args()\ndef train(cfg):"
+    + TRAIN.format("cfg.data_dir", "cfg.epochs")
+    + "train(parse())\n",
+    "a dictionary": "def main():\n    ap = argparse.ArgumentParser()"
+    + OPTIONS.format("ap")
+    + "    args = vars(ap.parse_args())"
+    + TRAIN.format('args["data_dir"]', 'args["epochs"]')
+    + "main()\n",
+    "a class of options": "class Options:\n  def __init__(self):\n    self.parser = argparse.ArgumentParser()"
+    + OPTIONS.format("self.parser")
+    + "  def parse(self):\n    self.opt = self.parser.parse_args()\n    return self.opt\ndef main(opt):"
+    + TRAIN.format("opt.data_dir", "opt.epochs")
+    + "main(Options().parse())\n",
+    "a global name": "parser = argparse.ArgumentParser()\n"
+    + textwrap.dedent(OPTIONS.format("parser"))
+    + "def main():\n    global args\n    args = parser.parse_args()\n    train()\ndef train():"
+    + TRAIN.format("args.data_dir", "args.epochs")
+    + "main()\n",
+    "kept in self": "class Trainer:\n  def __init__(self, args):\n    self.args = args\n  def train(self):"
+    + TRAIN.format("self.args.data_dir", "self.args.epochs")
+    + "def main():\n    p = argparse.ArgumentParser()"
+    + OPTIONS.format("p")
+    + "    Trainer(p.parse_args()).train()\nmain()\n",
+    "optparse": "def main():\n    p = optparse.OptionParser()"
+    + OPTIONS.format("p").replace("add_argument", "add_option").replace("type=int", 'type="int"')
+    + "    (options, args) = p.parse_args()"
+    + TRAIN.format("options.data_dir", "options.epochs")
+    + "main()\n",
+}
+HEAD = "import argparse, optparse, os, sys\nimport numpy as np\n"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_parser_of_the_script_takes_the_options_of_the_contract(way, tmp_path):
+    text = HEAD + WAYS[way]
+    done = adapt(text)
+    assert done.setup == ("optparse" if way == "optparse" else "argparse") and "contract" not in done.text
+    for name in ("before", "after", "platform", "input"):
+        (tmp_path / name / "data").mkdir(parents=True)
+        np.save(tmp_path / name / "data" / "x.npy", np.ones(2 if name == "input" else 3))
+    before = play(text, tmp_path / "before", "--epochs=2")
+    after = play(done.text, tmp_path / "after", "--epochs=2")
+    assert (after.output, after.files) == (before.output, before.files)
+    given = [f"--data_url={tmp_path / 'input' / 'data'}", f"--train_url={tmp_path / 'results'}", "--epochs=2"]
+    there = play(done.text, tmp_path / "platform", *given)
+    assert there.output == "0 2.0\n1 4.0\n" and set(there.files) == {"data/x.npy"}
+    assert (tmp_path / "results" / "total.npy").exists()
+
+
+@pytest.mark.parametrize("line", ['p.add_argument("data")', 'p.add_argument("-d", "--data", required=True)'])
+def test_what_must_be_given_is_still_asked_for_as_before(line):
+    text = f"import argparse, os\np = argparse.ArgumentParser()\n{line}\na = p.parse_args()\nos.listdir(a.data)\n"
+    errors = []
+    for each in (text, adapt(text).text):
+        with contextlib.redirect_stderr(io.StringIO()) as error, pytest.raises(SystemExit):
+            old, sys.argv = sys.argv, ["script.py"]
+            try:
+                exec(compile(each, "script.py", "exec"), {})
+            finally:
+                sys.argv = old
+        errors.append(error.getvalue().splitlines()[-1])
+    assert errors[0] == errors[1]
+
+
+def test_a_positional_file_keeps_its_place():
+    done = adapt("""
+        import argparse
+        import numpy as np
+        p = argparse.ArgumentParser()
+        p.add_argument("table")
+        a = p.parse_args()
+        x = np.load(a.table)
+    """)
+    assert "nargs" not in done.text and "must still be given" in said(done, Kind.DIFFERS)
+
+
+def test_a_function_that_runs_before_the_parsing_gets_a_parser_at_the_top():
+    done = adapt("""
+        import argparse
+        import numpy as np
+        def read():
+            return np.load("d/x.npy")
+        x = read()
+        args = argparse.ArgumentParser().parse_args()
+    """)
+    assert "contract, sys.argv[1:] =" in done.text and "contract.data_url" in done.text
+
+
+def test_a_module_that_parses_when_it_is_imported_finds_only_its_own(tmp_path):
+    (tmp_path / "options.py").write_text(
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--n', type=int)\nargs = p.parse_args()\n"
+    )
+    done = adapt("import os\nfrom options import args\nimport numpy as np\nprint(args.n, np.load('d/x.npy').sum())\n")
+    (tmp_path / "train.py").write_text(done.text)
+    np.save(tmp_path / "x.npy", np.ones(2))
+    words = ["--n=3", f"--data_url={tmp_path}"]
+    ran = subprocess.run([sys.executable, "train.py", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ran.stdout == "3 2.0\n", ran.stderr
