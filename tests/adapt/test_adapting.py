@@ -287,13 +287,13 @@ def test_values_in_self_and_global_names_go_along():
     assert 'best = resumed["best"]' in corpus("torch_global_value").text
 
 
-def test_global_names_that_the_loop_cannot_reach_are_refused():
+def test_global_names_are_put_back_from_a_function_that_does_not_declare_them():
     text = read("torch_global_value").replace(
         "for epoch in range(5):", "def run(model, optimizer):\n  for epoch in range(5):"
     )
     text = text.replace("    keep_the_best(train())", "      optimizer.step()\n      keep_the_best(train())")
     text = text.replace("    print(epoch", "      print(epoch")
-    assert "keep_the_best() changes global names" in said(adapt(text), Kind.HAND)
+    assert 'globals()["best"] = resumed["best"]' in adapt(text).text
 
 
 def test_flags_that_are_required_get_a_second_name():

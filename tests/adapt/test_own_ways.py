@@ -145,18 +145,41 @@ def test_what_may_be_missing_is_refused():
     assert "scaler is there only under a condition" in said(done, Kind.HAND)
 
 
-def test_of_several_processes_one_saves():
-    done = adapt("""
-        import torch
-        torch.distributed.init_process_group("gloo")
-        model = torch.nn.Linear(1, 1)
-        optimizer = torch.optim.SGD(model.parameters(), 0.1)
-        for epoch in range(9):
-            optimizer.step()
-    """)
-    assert "torch.distributed.get_rank() == 0):\n    os.makedirs(resume_dir" in done.text.replace(
-        "        os", "    os"
-    )
+SEVERAL = """
+import torch
+{start}
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for epoch in range(9):
+    for batch in model.batches:
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        'torch.distributed.init_process_group("gloo")',
+        "import utils\nutils.init_distributed_mode(1)",
+        "from project import setup\nsetup()",
+        "import os\nlocal = os.environ['LOCAL_RANK']",
+    ],
+)
+def test_of_several_processes_one_saves_wherever_they_are_started(start):
+    text = adapt(SEVERAL.format(start=start)).text
+    assert "saves_here = saves_here or torch.distributed.get_rank() == 0" in text
+    assert "    if resume_dir and saves_here:\n        os.makedirs(resume_dir" in text
+    assert "    if saves_here:\n        torch.set_rng_state(" in text
+
+
+def test_processes_of_horovod_are_told_apart_by_it():
+    text = adapt(SEVERAL.format(start="import horovod.torch as hvd\nhvd.init()")).text
+    assert "saves_here = hvd.rank() == 0" in text
+
+
+def test_a_process_that_can_only_be_alone_is_not_asked():
+    done = adapt(SEVERAL.format(start="import torchvision, os"))
+    assert "saves_here" not in done.text and "one process saves for all" not in said(done, Kind.DIFFERS)
 
 
 HEAD = "import argparse, os, numpy as np, torch\np = argparse.ArgumentParser()\n{}\nargs = p.parse_args()\n"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.loops import Values
-from outlast.adapt.state import RULE, Names, State, is_distributed, is_first, plain_lines, torch_lines
+from outlast.adapt.pace import clock, is_quick, paced
+from outlast.adapt.ranks import may_be_several
+from outlast.adapt.state import RULE, Names, State, plain_lines, torch_lines
 from outlast.adapt.tensors import session_lines, tensorflow_lines
 from outlast.migrate.engine import Kind
 
@@ -16,28 +20,47 @@ _LINES = {"torch": torch_lines, "plain": plain_lines, "session": session_lines, 
 def inject(draft: Draft, values: Values, state: State, value: str) -> None:
     """Make a loop go on from its last whole checkpoint and leave one after each round."""
     names = Names.choose(draft, values.loop.variable)
+    if state.kind == "torch" and may_be_several(draft):
+        names = dataclasses.replace(names, here=draft.free("saves_here"))
     draft.need_import("os")
     before, after = _LINES[state.kind](draft, values, state, names, value)
     loop = values.loop
+    when = [names.folder, *([names.here] if names.here else [])]
+    last = _is_last(draft, values)
+    if values.outliving and last:
+        when.append(last[0])
+    if is_quick(draft, values, state.kind):
+        due, now = draft.free("resume_due"), clock(draft)
+        before.append(f"{due} = {now}")
+        is_due = f"{now} >= {due}"
+        # A training that is done stays done, however soon after its last checkpoint.
+        when.append(f"({is_due} or {last[1]})" if last and not values.outliving else is_due)
+        after = paced(after, due, now)
     draft.add_before(loop.top, before)
     if loop.first is not None:
         draft.replace(loop.first, names.first)
     elif loop.counter is not None:
         at = draft.start(loop.counter.args[0]) if loop.counter.args else draft.span(loop.counter)[1] - 1
         draft.insert(at, f"{names.first}, " if loop.counter.args else names.first)
-    guard = names.folder
-    if values.outliving and isinstance(loop.node, cst.While):
-        guard = f"{names.folder} and ({draft.source(loop.node.test)})"
-    elif values.outliving and loop.stop is not None:
-        guard = f"{names.folder} and {loop.variable} + 1 < {draft.source(loop.stop)}"
-    if state.kind == "torch" and is_distributed(draft):
-        guard += f" and {is_first(draft)}"
-    draft.add_at_end(loop.node.body, [f"if {guard}:", *("    " + line for line in after)])
+    draft.add_at_end(loop.node.body, [f"if {' and '.join(when)}:", *("    " + line for line in after)])
     kept = [name for name in state.kept if name != loop.variable]
-    what = ", ".join([*state.loaded[: 0 if state.kind == "session" else None], *state.generators, *kept])
+    loaded = state.loaded if state.kind != "session" else ()
+    what = ", ".join([*loaded, *(name for name, _ in state.groups), *state.tensors, *state.generators, *kept])
     draft.say(
         Kind.CHANGED,
         RULE,
         loop.node,
         f"goes on from its last checkpoint ({loop.variable}{', ' + what if what else ''})",
     )
+
+
+def _is_last(draft: Draft, values: Values) -> tuple[str, str] | None:
+    """Expressions for "another round follows" and "this was the last one", at the end of a round."""
+    loop = values.loop
+    if isinstance(loop.node, cst.While) and not loop.is_endless:
+        test = draft.source(loop.node.test)
+        return f"({test})", f"not ({test})"
+    if loop.stop is None:
+        return None
+    stop = draft.source(loop.stop)
+    return f"{loop.variable} + 1 < {stop}", f"{loop.variable} + 1 >= {stop}"

@@ -126,7 +126,7 @@ class Values:
     @property
     def bound(self) -> set[str]:
         """Names that the loop binds itself."""
-        return {name for node in self._body for name in _targets(node) if name}
+        return {name for node in self._body for name in targets_of(node) if name}
 
     def _changed(self) -> Iterator[str]:
         yield from self.bound
@@ -304,7 +304,7 @@ def _until(draft: Draft, node: cst.CSTNode, scope: cst.CSTNode) -> Iterator[cst.
         yield each
 
 
-def _targets(node: cst.CSTNode) -> Iterator[str]:
+def targets_of(node: cst.CSTNode) -> Iterator[str]:
     if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.NamedExpr):
         yield from _plain(node.target)
     elif isinstance(node, cst.AsName):

@@ -17,29 +17,18 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.engines import plan_ignite
 from outlast.adapt.fitting import plan_keras, plan_mindspore
 from outlast.adapt.inject import inject
+from outlast.adapt.kept import NOT_KEPT, global_names, kept_fields, kept_values
 from outlast.adapt.loops import Values
-from outlast.adapt.modules import find_modules, find_optimizers
 from outlast.adapt.own import find_own_resume
 from outlast.adapt.rounds import refuse_repeated, repeated_at
 from outlast.adapt.state import PASSING, RULE, Refusal, State, random_sources
 from outlast.adapt.tracked import Tracked
+from outlast.adapt.trained import is_torch, torch_state
 from outlast.adapt.trainers import plan_lightning, plan_transformers
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, dotted, tail
+from outlast.migrate.tree import dotted, tail
 
-#: Values that cannot be kept in a file.
-_NOT_KEPT = frozenset(
-    "open iter DataLoader SummaryWriter writer tqdm Thread Process socket connect Session getLogger map zip filter "
-    "enumerate Popen urlopen reader".split()
-)
 _FRAMEWORKS = ("torch", "tensorflow", "keras", "mindspore", "jax", "flax", "paddle", "mxnet", "chainer")
-_PLAIN = (cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.UnaryOperation, cst.List, cst.Dict, cst.Attribute)
-_CONTAINERS = frozenset(
-    "list dict set deque defaultdict Counter OrderedDict array zeros ones empty full default_rng RandomState "
-    "Random".split()
-)
-#: Parameters that are handed on and not changed.
-_PASSED = re.compile("f|fh|file|log|logger|writer|args|cfg|config")
 
 
 @dataclass(frozen=True)
@@ -92,7 +81,7 @@ def _plan(draft: Draft) -> Plan:
     candidates = [*counting, *whiles]
     if not candidates:
         raise _no_loop(draft)
-    torch = [values for values in candidates if find_optimizers(values)]
+    torch = [values for values in candidates if is_torch(draft, values)]
     sessions = [values for values in candidates if _session(draft, values)]
     tensorflow = [values for values in candidates if not torch and Tracked(draft, values).is_training]
     plain = [values for values in counting if values.carried()] or [values for values in whiles if values.carried()]
@@ -108,7 +97,7 @@ def _plan(draft: Draft) -> Plan:
     values = found[0]
     refuse_repeated(draft, values.loop.node)
     find_state = (
-        _torch_state if torch else _session_state if sessions else _tensorflow_state if tensorflow else _plain_state
+        torch_state if torch else _session_state if sessions else _tensorflow_state if tensorflow else _plain_state
     )
     state = find_state(draft, values)
     _refuse_loop(draft, values)
@@ -197,73 +186,12 @@ def _is_simple(loop: Loop) -> bool:
     return isinstance(loop.stop, cst.Name | cst.Attribute | cst.Integer | cst.Subscript | cst.BinaryOperation)
 
 
-def _torch_state(draft: Draft, values: Values) -> State:
-    whole = find_modules(draft, values)
-    generators = [name for name, origin in values.origins.items() if _is_generator(draft, origin)]
-    _refuse_hidden_generators(draft)
-    kept = _kept(draft, values, {*whole, *generators}, torch=True)
-    kept += tuple(name for name in _globals(draft, values) if name not in {*whole, *generators, *kept})
-    return State(
-        "torch", tuple(whole), tuple(generators), (*kept, *_kept_fields(draft, values, whole)),
-        maybe=frozenset(name for name in whole if values.may_be_none(name)),
-    )  # fmt: skip
-
-
-def _is_generator(draft: Draft, origin: cst.BaseExpression | None) -> bool:
-    """`torch.Generator()`, `torch.Generator().manual_seed(0)`."""
-    while (
-        isinstance(origin, cst.Call) and isinstance(origin.func, cst.Attribute) and tail(origin.func) == "manual_seed"
-    ):
-        origin = origin.func.value
-    return isinstance(origin, cst.Call) and draft.resolve(origin.func) == "torch.Generator"
-
-
-def _refuse_hidden_generators(draft: Draft) -> None:
-    """A generator without a name inside a loader deals out another order after a stop."""
-    for call in draft.calls():
-        given = argument(call, "generator")
-        is_reader = tail(call.func) == "DataLoader" or tail(call.func).endswith("Sampler")
-        if is_reader and given is not None and _is_generator(draft, given.value):
-            advice = "give it a name before the loop: generator = torch.Generator()"
-            raise Refusal("the generator of the samples has no name to save it by", given, advice)
-
-
-def _globals(draft: Draft, values: Values) -> list[str]:
-    """Names of the module that functions change while the loop runs: `global best_acc`."""
-    called = {tail(call.func) for call in draft.calls(values.loop.node.body)}
-    found = []
-    for function in draft.functions():
-        names = {
-            tail(item.name) for node in draft.below(function) if isinstance(node, cst.Global) for item in node.names
-        }
-        if not names or function.name.value not in called:
-            continue
-        if values.scope is not draft.module:
-            raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
-        found += [name for name in values.origins if name in names]
-    return list(dict.fromkeys(found))
-
-
-def _kept_fields(draft: Draft, values: Values, whole: list[str]) -> list[str]:
-    """`self.best` and its like: plain at first, and changed by the class that holds the loop."""
-    kept = []
-    for name, first in values.changing_fields().items():
-        if name in whole:
-            continue
-        if isinstance(first, _PLAIN) or (isinstance(first, cst.Call) and tail(first.func) in (*_CONTAINERS, "float")):
-            kept.append(name)
-        elif isinstance(first, cst.Call):
-            said = f"{name} starts anew in each stint"
-            draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")
-    return kept
-
-
 def _plain_state(draft: Draft, values: Values) -> State:
     _refuse_models(draft, values)
     is_self = any(isinstance(node, cst.Name) and node.value == "self" for node in draft.below(values.loop.node))
     if "self" in values.carried() or is_self:
         raise Refusal("the state of the training lies in self", values.loop.node, "use outlast.epochs and outlast.save")
-    kept = _kept(draft, values, set())
+    kept = kept_values(draft, values, set())
     _refuse_strangers(draft, values, kept)
     for function in draft.functions():
         if any(isinstance(node, cst.Global) for node in draft.below(function)):
@@ -298,52 +226,15 @@ def _refuse_strangers(draft: Draft, values: Values, kept: tuple[str, ...]) -> No
             or not isinstance(draft.parent(call), cst.Expr)
         ):
             continue
-        if tail(origin.func) not in _NOT_KEPT | PASSING and isinstance(origin.func, cst.Name):
+        if tail(origin.func) not in NOT_KEPT | PASSING and isinstance(origin.func, cst.Name):
             said = f"{name}.{method}() may change what is not saved: {tail(origin.func)} is in another file"
             raise Refusal(said, call, "use outlast.epochs and outlast.save")
 
 
-def _kept(draft: Draft, values: Values, without: set[str], *, torch: bool = False) -> tuple[str, ...]:
-    """What goes round by value. Data sets and devices only pass through; files and threads cannot be kept."""
-    kept = []
-    for name in values.carried():
-        origin = values.origins[name]
-        made = tail(origin.func) if isinstance(origin, cst.Call) else ""
-        is_rebound = name in values.bound
-        if name in without or made in _NOT_KEPT or (made in PASSING and not is_rebound):
-            continue
-        if name == "self":
-            continue
-        if torch and not is_rebound and not _is_kept(draft, origin, made):
-            if isinstance(origin, cst.Call) and _is_updated(draft, values, name):
-                said = f"{name} starts anew in each stint"
-                draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")
-            continue
-        is_opened = values.scope is draft.module or bool(_PASSED.fullmatch(name))
-        if not torch and origin is None and not is_rebound and is_opened:
-            continue
-        kept.append(name)
-    return tuple(kept)
-
-
-def _is_updated(draft: Draft, values: Values, name: str) -> bool:
-    """`ema.update(model)`, `meter.step()`: something of an unknown kind that goes along with the training."""
-    words = {f"{name}.{word}" for word in ("update", "step", "append", "push", "add")}
-    return any(dotted(call.func) in words for call in draft.calls(values.loop.node.body))
-
-
-def _is_kept(draft: Draft, origin: cst.BaseExpression | None, made: str) -> bool:
-    """Whether a torch script changes such a thing in place: containers, arrays, and plain classes of its own."""
-    if not isinstance(origin, cst.Call):
-        return isinstance(origin, cst.List | cst.Dict | cst.Set | cst.ListComp | cst.DictComp)
-    own = next((node for node in draft.nodes if isinstance(node, cst.ClassDef) and node.name.value == made), None)
-    return made in _CONTAINERS or (own is not None and all(tail(base.value) == "object" for base in own.bases))
-
-
 def _tensorflow_state(draft: Draft, values: Values) -> State:
     tracked = Tracked(draft, values).find()
-    kept = _kept(draft, values, set(tracked), torch=True)
-    kept += tuple(name for name in _globals(draft, values) if name not in {*tracked, *kept})
+    kept = kept_values(draft, values, set(tracked), torch=True)
+    kept += tuple(name for name in global_names(draft, values) if name not in {*tracked, *kept})
     for name in kept:
         origin = values.origins.get(name)
         made = tail(origin.func) if isinstance(origin, cst.Call) else ""
@@ -351,7 +242,7 @@ def _tensorflow_state(draft: Draft, values: Values) -> State:
         if own is not None and any(root in draft.source(own) for root in ("tf.", "keras", "tensorflow")):
             advice = "let it be a tf.Module, or save it by hand: outlast.save"
             raise Refusal(f"{name} holds something of TensorFlow, and {made} is no model", values.loop.node, advice)
-    fields = _kept_fields(draft, values, tracked)
+    fields = kept_fields(draft, values, tracked)
     return State("tensorflow", tuple(tracked), kept=(*kept, *fields))
 
 
@@ -382,5 +273,5 @@ def _session_state(draft: Draft, values: Values) -> State:
     return State(
         "session",
         loaded=(_session(draft, values), name),
-        kept=_kept(draft, values, {_session(draft, values)}, torch=True),
+        kept=kept_values(draft, values, {_session(draft, values)}, torch=True),
     )

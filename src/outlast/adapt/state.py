@@ -9,6 +9,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.loops import Values
+from outlast.adapt.ranks import are_several, first_lines
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
 
@@ -41,6 +42,11 @@ class State:
     generators: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     maybe: frozenset[str] = frozenset()  # those of `loaded` that can be None
+    groups: tuple[
+        tuple[str, str], ...
+    ] = ()  # lists and dictionaries of objects with a `state_dict`, each with its kind
+    tensors: tuple[str, ...] = ()  # held by others too, so they are filled where they are
+    outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Names:
     path: str
     first: str
     state: str
+    here: str = ""  # whether this process is the one that saves; empty where there is only one
 
     @classmethod
     def choose(cls, draft: Draft, counter: str) -> Names:
@@ -82,17 +89,6 @@ def round_pairs(values: Values) -> list[str]:
     """The round as part of a checkpoint; a `while` loop's counter is one of the kept values."""
     counter = values.loop.variable
     return [f'"{counter}": {counter}'] if values.loop.counter is not None else []
-
-
-def is_distributed(draft: Draft) -> bool:
-    """Whether several processes of the script train together: then one of them saves, and all load."""
-    return not draft.words.isdisjoint({"init_process_group", "Accelerator", "init_distributed_mode"})
-
-
-def is_first(draft: Draft) -> str:
-    torch = draft.names.name_for("torch", [draft.module]) or "torch"
-    together = f"{torch}.distributed"
-    return f"(not {together}.is_initialized() or {together}.get_rank() == 0)"
 
 
 def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
@@ -147,19 +143,27 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
     uses_cuda = _uses_cuda(draft)
     pairs = [
         *round_pairs(values), *(f'"{name}": {_state_of(name, state)}' for name in state.loaded),
+        *(f'"{name}": {_states_of(name, kind)}' for name, kind in state.groups),
+        *(f'"{name}": {name}.detach()' for name in state.tensors),
         *(f'"{name}": {name}.get_state()' for name in state.generators), *(f'"{name}": {name}' for name in state.kept),
         *drawn,
     ]  # fmt: skip
     before = [
         *place_lines(names, value, "resume.pt"),
+        *(first_lines(draft, names.here, torch) if names.here else []),
         *begin_lines(draft, values, names),
         f"if {names.folder} and os.path.exists({names.path}):",
         f"    {load_line(names, torch)}",
         *count_lines(values, names),
         *(line for name in state.loaded for line in _load_lines(name, state, names)),
+        *(line for name, kind in state.groups for line in _load_group(draft, name, kind, names)),
+        *(f'    {name}.data.copy_({names.state}["{name}"])' for name in state.tensors),
         *(f'    {name}.set_state({names.state}["{name}"])' for name in state.generators),
-        *(f"    {name} = {_put_back(name, values, names, torch if uses_cuda else '')}" for name in state.kept),
-        *_random_lines(draft, values, ["    " + line for line in put_back]),
+        *(
+            f"    {_at(name, state)} = {_put_back(name, values, names, torch if uses_cuda else '')}"
+            for name in state.kept
+        ),
+        *_random_lines(draft, values, names, ["    " + line for line in put_back]),
     ]
     return before, save_lines(names, torch, pairs)
 
@@ -211,13 +215,14 @@ def _uses_cuda(draft: Draft) -> bool:
     return "cuda" in draft.words or bool(re.search("[\"']cuda", draft.text))
 
 
-def _random_lines(draft: Draft, values: Values, lines: list[str]) -> list[str]:
+def _random_lines(draft: Draft, values: Values, names: Names, lines: list[str]) -> list[str]:
     """Where several processes load, only the one that saved: the others must not draw the same numbers."""
-    if not is_distributed(draft):
+    if not names.here:
         return lines
-    said = "one process saves for all; random numbers of the others start anew in each stint"
-    draft.say(Kind.DIFFERS, RULE, values.loop.node, said)
-    return [f"    if {is_first(draft)}:", *("    " + line for line in lines)]
+    if are_several(draft):
+        said = "one process saves for all; random numbers of the others start anew in each stint"
+        draft.say(Kind.DIFFERS, RULE, values.loop.node, said)
+    return [f"    if {names.here}:", *("    " + line for line in lines)]
 
 
 def _put_back(name: str, values: Values, names: Names, torch: str) -> str:
@@ -228,6 +233,23 @@ def _put_back(name: str, values: Values, names: Names, torch: str) -> str:
     if not values.is_surely_there(name):
         return kept
     return f"{kept}.to({name}.device) if {torch}.is_tensor({name}) else {kept}"
+
+
+def _at(name: str, state: State) -> str:
+    """How a value is put back from the loop's function."""
+    return f'globals()["{name}"]' if name in state.outer else name
+
+
+def _states_of(name: str, kind: str) -> str:
+    if kind == "dict":
+        return f"{{key: each.state_dict() for key, each in {name}.items()}}"
+    return f"[each.state_dict() for each in {name}]"
+
+
+def _load_group(draft: Draft, name: str, kind: str, names: Names) -> list[str]:
+    key, each = draft.free("resume_key"), draft.free("resume_part")
+    over = f'{names.state}["{name}"].items()' if kind == "dict" else f'enumerate({names.state}["{name}"])'
+    return [f"    for {key}, {each} in {over}:", f"        {name}[{key}].load_state_dict({each})"]
 
 
 def _state_of(name: str, state: State) -> str:

@@ -1,0 +1,67 @@
+"""Several processes that train together: one of them saves, and all load.
+
+Where the processes are told apart is often another file (`utils.init_distributed_mode(args)`), or nowhere in the script
+at all (torchrun, Accelerate). So the first one is found out when the script runs, wherever there may be others.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from outlast.adapt.draft import Draft
+
+#: Said by scripts of which several processes run together.
+_SIGNS = re.compile(
+    r"DistributedDataParallel|DDP|DistributedSampler|init_process_group|init_distributed\w*|local_rank|world_size|"
+    r"ngpus_per_node|Accelerator|Fabric|horovod|hvd|torch_xla|idist"
+)
+#: Said also by scripts that mean something else by it.
+_HINTS = re.compile(
+    r"(?:is_)?dist(?:ributed|_\w+)?|ddp|\w*rank|\w*_(?:ddp|dist|distributed)|is_(?:main|master)\w*|accelerate"
+)
+_ENVIRONMENT = re.compile(r"[\"'](?:LOCAL_|OMPI_COMM_WORLD_|SLURM_)?(?:RANK|WORLD_SIZE|PROCID|NTASKS)[\"']")
+#: Libraries that start or join no group of processes by themselves.
+_ALONE = frozenset(
+    "torch torchvision torchaudio torchtext torch_geometric torch_scatter torch_sparse dgl numpy scipy pandas "
+    "sklearn matplotlib seaborn plotly PIL cv2 skimage imageio albumentations tqdm tensorboard tensorboardX wandb "
+    "mlflow visdom yaml click typer fire absl omegaconf hydra easydict munch transformers datasets tokenizers "
+    "sentencepiece timm einops h5py lmdb nltk spacy gensim networkx joblib requests gym gymnasium psutil colorama "
+    "rich loguru termcolor prettytable tabulate sacrebleu rouge jieba pytorch_msssim lpips kornia torchmetrics "
+    "torchsummary torchinfo thop ptflops apex nibabel SimpleITK pydicom rdkit Bio librosa soundfile torchdiffeq "
+    "gpytorch pyro opacus optuna outlast mpl_toolkits IPython google __future__".split()
+)
+#: Libraries that have a word of their own for the first process.
+_FIRST = {"horovod.torch": "{}.rank() == 0", "torch_xla.core.xla_model": "{}.is_master_ordinal()"}
+
+
+def are_several(draft: Draft) -> bool:
+    """Whether the script speaks of processes that train together."""
+    return any(_SIGNS.fullmatch(word) for word in draft.words) or bool(_ENVIRONMENT.search(draft.text))
+
+
+def may_be_several(draft: Draft) -> bool:
+    """Whether there may be such processes: a word hints at them, or another file of the project could start them."""
+    if _ENVIRONMENT.search(draft.text):
+        return True
+    return any(_HINTS.fullmatch(word) or _SIGNS.fullmatch(word) for word in draft.words) or not all(
+        map(is_library, draft.names.roots)
+    )
+
+
+def is_library(root: str) -> bool:
+    """Whether a module is known, and neither part of the project nor something that starts processes."""
+    return root in _ALONE or root in sys.stdlib_module_names
+
+
+def first_lines(draft: Draft, name: str, torch: str) -> list[str]:
+    """Lines that put into `name` whether this process is the one that saves."""
+    for library, words in _FIRST.items():
+        called = draft.names.name_for(library, [draft.module])
+        if called:
+            return [f"{name} = {words.format(called)}"]
+    together = f"{torch}.distributed"
+    return [
+        f"{name} = not {together}.is_available() or not {together}.is_initialized()",
+        f"{name} = {name} or {together}.get_rank() == 0",
+    ]

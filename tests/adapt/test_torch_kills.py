@@ -1,0 +1,249 @@
+"""Trainings of torch in the shapes that people give them, killed after each line that they print."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pretend
+import pytest
+from checked import adapt_plainly as adapt
+from stage import play
+
+HEAD = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+POINTS = [(torch.draw(), torch.draw()) for _ in range(4)]
+"""
+STEP = """
+def step(net, opt, x, y):
+    opt.zero_grad()
+    away = net(x + torch.draw() * 0.1) - y
+    loss = away * away
+    loss.backward()
+    opt.step()
+    return loss.item()
+"""
+SHAPES = {
+    "names of the module, used in functions": """
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+        best, seen = 9.0, []
+        def one(x, y):
+            loss = step(model, optimizer, x, y)
+            seen.append(loss)
+            return loss
+        def main():
+            global best
+            for epoch in range(5):
+                for x, y in POINTS:
+                    best = min(best, one(x, y))
+                scheduler.step()
+                print(epoch, best, sum(seen))
+            print("end", best, len(seen), model(1.0).item())
+        main()
+    """,
+    "a global that only another function changes": """
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        best = 9.0
+        def keep(loss):
+            global best
+            best = min(best, loss)
+        def main():
+            for epoch in range(5):
+                for x, y in POINTS:
+                    keep(step(model, optimizer, x, y))
+                print(epoch, best)
+        main()
+        print("end", best)
+    """,
+    "a list of optimizers that have names": """
+        def main():
+            first, second = nn.Linear(1, 1), nn.Linear(1, 1)
+            opts = [torch.optim.SGD(first.parameters()), torch.optim.SGD(second.parameters())]
+            one, other = opts
+            every = [one, other]
+            for epoch in range(5):
+                for x, y in POINTS:
+                    for opt in every:
+                        opt.zero_grad()
+                    away = second(first(x)) - y
+                    (away * away).backward()
+                    for opt in every:
+                        opt.step()
+                print(epoch, away.item())
+        main()
+    """,
+    "lists and dictionaries of nets and optimizers": """
+        nets = {name: nn.Linear(1, 1) for name in "ab"}
+        opts = [torch.optim.SGD(net.parameters()) for net in nets.values()]
+        for epoch in range(5):
+            for net, opt in zip(nets.values(), opts):
+                for x, y in POINTS:
+                    loss = step(net, opt, x, y)
+            print(epoch, loss)
+        print("end", sum(net(1.0).item() for net in nets.values()))
+    """,
+    "made by another file": """
+        from parts import build, rate
+        def main():
+            net, solver = build()
+            lowering = rate(solver)
+            for epoch in range(5):
+                net.train()
+                for x, y in POINTS:
+                    solver.zero_grad()
+                    away = net(x) - y
+                    (away * away).backward()
+                    solver.step()
+                print(epoch, away.item())
+        main()
+    """,
+    "imported from another file": """
+        from parts import net, opt
+        for epoch in range(5):
+            for x, y in POINTS:
+                loss = step(net, opt, x, y)
+            print(epoch, loss)
+        print("end", net(1.0).item())
+    """,
+    "a trainer that is given what it trains": """
+        class Trainer:
+            def __init__(self, net, opt, epochs=5):
+                self.net, self.opt, self.epochs = net, opt, epochs
+                self.best, self.seen = 9.0, []
+                self.reset()
+            def reset(self):
+                self.total = 0.0
+            def one(self, x, y):
+                loss = step(self.net, self.opt, x, y)
+                self.seen.append(loss)
+                self.total += loss
+                self.best = min(self.best, loss)
+            def fit(self):
+                for epoch in range(self.epochs):
+                    for x, y in POINTS:
+                        self.one(x, y)
+                    print(epoch, self.best, self.total, len(self.seen))
+                print("end", self.net(1.0).item())
+        net = nn.Linear(1, 1)
+        Trainer(net, torch.optim.SGD(net.parameters())).fit()
+    """,
+    "objects of the file, driven from outside": """
+        class Stopper:
+            def __init__(self, patience):
+                self.best, self.wait, self.patience = 9.0, 0, patience
+            def __call__(self, loss):
+                self.wait = 0 if loss < self.best else self.wait + 1
+                self.best = min(self.best, loss)
+                return self.wait >= self.patience
+        class Pair:
+            def __init__(self):
+                self.one, self.other = nn.Linear(1, 1), nn.Linear(1, 1)
+                self.opts = [torch.optim.SGD(each.parameters(), 0.2) for each in (self.one, self.other)]
+            def learn(self):
+                for x, y in POINTS:
+                    for opt in self.opts:
+                        opt.zero_grad()
+                    away = self.other(self.one(x)) - y
+                    loss = away * away
+                    loss.backward()
+                    for opt in self.opts:
+                        opt.step()
+                return loss.item()
+        pair, stopper = Pair(), Stopper(2)
+        for epoch in range(30):
+            loss = pair.learn()
+            print(epoch, loss, stopper.best, stopper.wait)
+            if stopper(loss):
+                print("early")
+                break
+        print("end", pair.other(pair.one(1.0)).item(), stopper.best)
+    """,
+    "a rate that the loop lowers in its arguments": """
+        import argparse
+        def main(args):
+            net = nn.Linear(1, 1)
+            opt = torch.optim.SGD(net.parameters(), args.lr)
+            for epoch in range(5):
+                args.lr *= 0.7
+                opt.lr = args.lr
+                for x, y in POINTS:
+                    loss = step(net, opt, x, y)
+                print(epoch, loss, args.lr)
+        main(argparse.Namespace(lr=0.1))
+    """,
+    "steps that are saved now and then": """
+        net = nn.Linear(1, 1)
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        for i in range(80):
+            loss = step(net, opt, *POINTS[i % 4])
+            if i % 20 == 0:
+                print(i, loss)
+        print("end", net(1.0).item())
+        print("evaluated")
+    """,
+}
+
+
+def _build():
+    net = pretend.Linear()
+    return net, pretend.SGD(net.parameters())
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Run a script in a new world: modules, seeds and the clock start anew."""
+
+    def start(text, **words):
+        for name, module in pretend.torch().items():
+            monkeypatch.setitem(sys.modules, name, module)
+        sys.modules["torch"].manual_seed(0)
+        net, opt = _build()
+        parts = pretend.other_file(build=_build, rate=lambda opt: pretend.StepLR(opt, 2), net=net, opt=opt)
+        monkeypatch.setitem(sys.modules, "parts", parts)
+        clock = iter(range(10**6))
+        with monkeypatch.context() as patch:
+            patch.setattr(time, "monotonic", lambda: float(next(clock)))
+            return play(text, tmp_path, **words)
+
+    return start
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_training_ends_with_the_same_numbers(shape, run, tmp_path):
+    text = HEAD + STEP + textwrap.dedent(SHAPES[shape])
+    lines = run(text).output.splitlines()
+    done = adapt(text)
+    assert done.is_complete, done.findings
+    assert run(done.text).output.splitlines() == lines, "without a stint nothing may change"
+    for at in range(1, len(lines)):
+        env = {"OUTLAST_CHECKPOINT": str(tmp_path / f"kept{at}")}
+        assert run(done.text, env=env, kill_after=at).was_killed
+        for _ in range(2):
+            seen = run(done.text, env=env).output.splitlines()
+            assert seen == lines[len(lines) - len(seen) :], f"killed after line {at}"
+            assert len(seen) < len(lines) or at == 1, "it must not begin anew"
+
+
+def test_steps_do_not_wait_for_a_checkpoint_each(run, tmp_path, monkeypatch):
+    text = HEAD + STEP + textwrap.dedent(SHAPES["steps that are saved now and then"])
+    saved = []
+    monkeypatch.setattr(pretend, "save", lambda state, path: (saved.append(state["i"]), Path(path).touch()))
+    run(adapt(text).text, env={"OUTLAST_CHECKPOINT": str(tmp_path / "kept")})
+    assert saved[0] == 0 and saved[-1] == 79 and 2 < len(saved) < 6
+
+
+def test_a_rank_that_is_not_the_first_saves_nothing(run, tmp_path, monkeypatch):
+    text = HEAD + STEP + textwrap.dedent(SHAPES["imported from another file"])
+    text = text.replace("from parts", "torch.distributed.get_rank = lambda: RANK\nfrom parts")
+    text = text.replace("torch.manual_seed(0)", "torch.distributed.is_initialized = lambda: True", 1)
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    adapted = adapt(text).text
+    assert not any("resume" in path for path in run(adapted.replace("RANK\n", "1\n", 1), env=env).files)
+    assert any("resume.pt" in path for path in run(adapted.replace("RANK\n", "0\n", 1), env=env).files)
