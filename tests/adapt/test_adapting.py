@@ -113,12 +113,12 @@ def test_a_download_ends_where_the_data_is_given():
     [
         'requests.get("http://h/x")',
         'os.system("wget http://h/x")',
-        "models.resnet18(pretrained=True)",
+        'timm.create_model("resnet18", pretrained=True)',
         'torch.hub.load("a/b", "c")',
     ],
 )
 def test_other_downloads_are_reported_by_how_much_they_hurt(line):
-    text = f"import os, requests, torch\nfrom torchvision import models\nx = {line}\n"
+    text = f"import os, requests, timm, torch\nx = {line}\n"
     assert "there is no network" in said(adapt(text, "xihe"), Kind.HAND)
     assert "may not reach" in said(adapt(text, "modelarts"), Kind.DIFFERS)
 

@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.needs import PASSED
 from outlast.adapt.setup import Value
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
@@ -19,6 +20,7 @@ _FETCHES = frozenset(
     "sklearn.datasets.fetch_20newsgroups sklearn.datasets.fetch_california_housing".split()
 )
 _TOOL = re.compile(r"\b(?:wget|curl|git clone|pip3? install)\b")
+_IMAGENET = re.compile(r"imagenet|IMAGENET|DEFAULT|[\w.]+_Weights\.")
 #: Keras data sets whose file can be named; the others are always fetched.
 _KERAS_FILES = {
     "mnist": "mnist.npz",
@@ -76,6 +78,12 @@ def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: b
         flag = argument(call, "download")
         what = _fetched(draft, call)
         if flag is not None and draft.source(flag.value) == "True" and id(flag.value) not in done:
+            own = next((tail(arg.value) for arg in call.args if tail(arg.value) in PASSED), "")
+            if own:
+                draft.say(
+                    Kind.KEPT, RULE, call, f"{tail(call.func)} downloads only what is not there: it looks at --{own}"
+                )
+                continue
             what = f"{tail(call.func)} downloads its data, and where it keeps it is not visible"
         if not what or id(call) in done:
             continue
@@ -94,9 +102,11 @@ def _fetched(draft: Draft, call: cst.Call) -> str:
     ):
         return f"{draft.source(call)[:60]} fetches something"
     pretrained, weights = argument(call, "pretrained"), argument(call, "weights")
+    if "set_dir" in draft.words and draft.resolve(call.func).startswith("torchvision."):
+        return ""  # the script says itself where torch finds them
     if pretrained is not None and draft.source(pretrained.value) == "True":
         return f"{tail(call.func)}(pretrained=True) fetches weights"
-    if weights is not None and re.match(r"imagenet|IMAGENET|DEFAULT", inner(weights.value)):
+    if weights is not None and _IMAGENET.match(inner(weights.value) or draft.source(weights.value)):
         return f"{tail(call.func)} fetches weights"
     found = _KERAS.search(name)
     return (

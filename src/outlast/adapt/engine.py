@@ -14,6 +14,7 @@ from outlast.adapt.needs import HELP, Needs, Role
 from outlast.adapt.own import is_resume
 from outlast.adapt.parsers import find_argparse
 from outlast.adapt.paths import Paths, enclosed, find_paths, replace_sites
+from outlast.adapt.pretrained import Pretrained
 from outlast.adapt.resume import plan_resume
 from outlast.adapt.setup import CreatedSetup, Setup, Value
 from outlast.adapt.sinks import find_sinks
@@ -93,20 +94,28 @@ class _Adapting:
                 Kind.KEPT, "paths", self.draft.first, "copies its files with MoXing itself: paths stay as they are"
             )
         downloads = download_sites(self.draft, paths.fed)
-        setup = self._setup(native, [*paths.nodes(), *downloads, *([resume.at] if resume else [])])
+        pretrained = Pretrained(self.draft)
+        # Where the script has weights of its own to start from, the contract's are those.
+        is_taken = paths.has(Role.WEIGHTS) or self.needs.options[Role.WEIGHTS] in self.draft.words
+        fetched = [] if is_taken else pretrained.sites
+        setup = self._setup(native, [*paths.nodes(), *downloads, *fetched, *([resume.at] if resume else [])])
         if setup is None:
             return
         self.kind = setup.kind
         aliased = self._alias(setup, paths)
-        values = self._declare(setup, paths, aliased)
+        values = self._declare(setup, paths, aliased, takes_weights=bool(fetched))
         self._connect(setup, paths, values)
+        if fetched and Role.WEIGHTS in values:
+            lines = pretrained.bring(values[Role.WEIGHTS], self.needs.options[Role.WEIGHTS])
+            if lines:
+                setup.follow(lines)
         if Role.DATA in values:
             name = self.needs.options[Role.DATA]
             if not (paths.has(Role.DATA) or downloads or copies or name in setup.options):
                 said = f"nothing reads --{name}: where the data comes from is not visible in this file"
                 self.draft.say(Kind.DIFFERS, "paths", self.draft.first, said)
             stop_downloads(self.draft, downloads, values[Role.DATA], self.needs.options[Role.DATA])
-        report_downloads(self.draft, downloads, has_network=self.needs.has_network)
+        report_downloads(self.draft, [*downloads, *fetched], has_network=self.needs.has_network)
         if resume is not None:
             # With MoXing the output is an address; only a stint knows a folder then.
             output = None if copies else values.get(Role.OUTPUT)
@@ -160,11 +169,14 @@ class _Adapting:
             found.add(role)
         return found
 
-    def _declare(self, setup: Setup, paths: Paths, aliased: set[Role]) -> dict[Role, Value]:
+    def _declare(
+        self, setup: Setup, paths: Paths, aliased: set[Role], *, takes_weights: bool
+    ) -> dict[Role, Value]:  # fmt: skip
         """Add what is missing; the expressions by which each role's value is read."""
         wanted = [
-            role for role in self.needs.options if role not in aliased and (role is not Role.WEIGHTS or paths.has(role))
-        ]
+            role for role in self.needs.options
+            if role not in aliased and (role is not Role.WEIGHTS or takes_weights or paths.has(role))
+        ]  # fmt: skip
         names = [(self.needs.options[role], HELP[role]) for role in wanted]
         names += [(name, "passed by the platform") for name in self.needs.extra]
         missing = [(name, words) for name, words in names if name not in setup.options]
