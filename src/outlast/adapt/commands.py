@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library, leaves_arguments_alone
 from outlast.adapt.setup import Option, Setup, body_start
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
@@ -23,19 +23,6 @@ _READS = re.compile(
     re.I,
 )
 
-#: modules that parse the command line, of the standard library and from elsewhere
-_PARSERS = frozenset({"argparse", "optparse", "getopt"})
-_LOUD = frozenset(
-    "absl click fire typer hydra tap tyro simple_parsing docopt jsonargparse configargparse omegaconf ml_collections "
-    "yacs gin plac argh cyclopts pydantic_settings detectron2 mmcv mmengine fairseq lightning pytorch_lightning".split()
-)
-#: libraries that leave the command line alone
-_QUIET = frozenset(
-    "torch torchvision torchaudio torchtext tensorflow keras numpy scipy sklearn pandas matplotlib seaborn PIL cv2 "
-    "tqdm mindspore mindvision transformers datasets accelerate peft tokenizers evaluate safetensors huggingface_hub "
-    "timm tensorboard tensorboardX wandb jax jaxlib flax optax paddle xgboost lightgbm catboost joblib h5py yaml "
-    "requests gym gymnasium skimage imageio einops albumentations nltk spacy gensim networkx psutil rich".split()
-)
 _STRANGE = frozenset("parse_args parse_known_args HfArgumentParser parse_args_into_dataclasses argv exec parse".split())
 #: what arguments are called that another file has parsed already
 _PARSED = re.compile("args|arguments|opts?|options|flags|FLAGS|config|cfg|conf|h?params|settings|parser")
@@ -180,10 +167,13 @@ def find_command(draft: Draft) -> FunctionSetup | None:
     if is_open or body_start(function) is None or (kind != "fire" and not library):
         return None
     options = {param.name.value: _parameter(draft, kind, function, param) for param in params.params}
+    names = frozenset(options)
+    for option in list(options.values()):
+        words = [inner(flag) for flag in option.flags]
+        options.update((word[2:].replace("-", "_"), option) for word in words if word.startswith("--"))
     return FunctionSetup(
-        draft, kind=kind, options=options, parameters={id(function): frozenset(options)}, function=function,
-        library=library,
-    )  # fmt: skip
+        draft, kind=kind, options=options, parameters={id(function): names}, function=function, library=library
+    )
 
 
 def _parameter(draft: Draft, kind: str, function: cst.FunctionDef, param: cst.Param) -> Option:
@@ -212,7 +202,7 @@ def reads_command_line(draft: Draft) -> bool:
         return True
     if any(_READS.search(word) for word in draft.words):
         return True
-    return any(root not in _QUIET and root not in sys.stdlib_module_names - _PARSERS for root in draft.names.roots)
+    return not all(leaves_arguments_alone(root) for root in draft.names.roots)
 
 
 def parsing_import(draft: Draft) -> cst.CSTNode | None:
@@ -220,7 +210,7 @@ def parsing_import(draft: Draft) -> cst.CSTNode | None:
     for statement in draft.module.body:
         lines = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
         for line in lines:
-            if isinstance(line, cst.ImportFrom) and not _is_library(dotted(line.module)):
+            if isinstance(line, cst.ImportFrom) and not is_library(dotted(line.module)):
                 names = [] if isinstance(line.names, cst.ImportStar) else [tail(each.name) for each in line.names]
                 is_all = isinstance(line.names, cst.ImportStar) and _PARSED.fullmatch(tail(line.module))
                 if is_all or any(_PARSED.fullmatch(name) for name in names):
@@ -228,11 +218,6 @@ def parsing_import(draft: Draft) -> cst.CSTNode | None:
             elif isinstance(line, cst.Import) and any(_PARSED.fullmatch(dotted(each.name)) for each in line.names):
                 return statement
     return None
-
-
-def _is_library(module: str) -> bool:
-    root = module.partition(".")[0]
-    return root in _QUIET or root in _LOUD or root in sys.stdlib_module_names
 
 
 def _commands(draft: Draft) -> Iterator[tuple[str, cst.FunctionDef, str]]:

@@ -160,6 +160,10 @@ class Draft:
         if edit not in self._edits:
             self._edits.append(edit)
 
+    def change(self, start: int, end: int, new: str) -> None:
+        """Put text in place of some bytes."""
+        self._edits.append(Edit(start, end, self.data[start:end].decode(), new))
+
     def insert(self, at: int, new: str) -> None:
         """Put text between two bytes."""
         self._edits.append(Edit(at, at, "", new))

@@ -10,15 +10,18 @@ from outlast.adapt.commands import find_command, find_flags, parsing_import, rea
 from outlast.adapt.downloads import download_sites, report_downloads, stop_downloads
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Flow
+from outlast.adapt.folders import Guard, find_guards, hold_back
+from outlast.adapt.implied import tell_folders
 from outlast.adapt.needs import HELP, Needs, Role
 from outlast.adapt.own import is_resume
 from outlast.adapt.parsers import find_argparse
-from outlast.adapt.paths import Paths, enclosed, find_paths, replace_sites
+from outlast.adapt.paths import Paths, find_paths
 from outlast.adapt.pretrained import Pretrained
 from outlast.adapt.resume import plan_resume
 from outlast.adapt.setup import CreatedSetup, Setup, Value
 from outlast.adapt.sinks import find_sinks
-from outlast.adapt.wiring import keep_made, relax, wire_options
+from outlast.adapt.sites import enclosed, replace_sites
+from outlast.adapt.wiring import relax, wire_options
 from outlast.migrate.engine import EditError, Finding, Kind
 from outlast.migrate.tree import tail
 
@@ -84,11 +87,9 @@ class _Adapting:
         native = find_argparse(self.draft) or find_flags(self.draft) or find_command(self.draft)
         flow = Flow(self.draft, native.holders if native else frozenset(), native.parameters if native else {})
         copies = "moxing" in self.draft.names.roots
-        paths = (
-            Paths()
-            if copies
-            else find_paths(self.draft, find_sinks(self.draft), flow, native.options if native else {})
-        )
+        sinks = find_sinks(self.draft)
+        paths = Paths() if copies else find_paths(self.draft, sinks, flow, native.options if native else {})
+        guards = find_guards(self.draft, sinks, flow, paths)
         if copies:
             self.draft.say(
                 Kind.KEPT, "paths", self.draft.first, "copies its files with MoXing itself: paths stay as they are"
@@ -98,13 +99,14 @@ class _Adapting:
         # Where the script has weights of its own to start from, the contract's are those.
         is_taken = paths.has(Role.WEIGHTS) or self.needs.options[Role.WEIGHTS] in self.draft.words
         fetched = [] if is_taken else pretrained.sites
-        setup = self._setup(native, [*paths.nodes(), *downloads, *fetched, *([resume.at] if resume else [])])
+        places = [*paths.nodes(), *downloads, *fetched, *(guard.node for guard in guards)]
+        setup = self._setup(native, [*places, *([resume.at] if resume else [])])
         if setup is None:
             return
         self.kind = setup.kind
         aliased = self._alias(setup, paths)
         values = self._declare(setup, paths, aliased, takes_weights=bool(fetched))
-        self._connect(setup, paths, values)
+        self._connect(setup, paths, values, guards)
         if fetched and Role.WEIGHTS in values:
             lines = pretrained.bring(values[Role.WEIGHTS], self.needs.options[Role.WEIGHTS])
             if lines:
@@ -202,7 +204,7 @@ class _Adapting:
             self.draft.say(Kind.DIFFERS, "paths", site.literal, said, "let it be None unless it is given")
         return False
 
-    def _connect(self, setup: Setup, paths: Paths, values: dict[Role, Value]) -> None:
+    def _connect(self, setup: Setup, paths: Paths, values: dict[Role, Value], guards: list[Guard]) -> None:
         lines: list[str] = []
         for role, value in values.items():
             name = self.needs.options[role]
@@ -213,11 +215,15 @@ class _Adapting:
                 replace_sites(self.draft, role, paths.sites[role], value, name)
             if paths.options.get(role) and not setup.is_read(name):
                 lines += wire_options(self.draft, setup, role, name, value, paths.options[role])
+            if role is Role.OUTPUT:
+                tell_folders(self.draft, paths.implied, value, name)
             self._others(role, paths, value, name)
         if Role.OUTPUT in values:
-            replaced = {id(site.literal) for site in paths.sites.get(Role.OUTPUT, ())}
-            keep_made(self.draft, [each for each in paths.makes if id(each[1]) in replaced], values[Role.OUTPUT])
+            hold_back(self.draft, guards, values[Role.OUTPUT], self.needs.options[Role.OUTPUT])
             lines += self._made(paths, values[Role.OUTPUT].first)
+        elif guards:
+            said = f"{guards[0].what}, and it will exist"
+            self.draft.say(Kind.HAND, "folders", guards[0].node, said, "let it go on where the folder is there already")
         if lines:
             setup.follow(lines)
 

@@ -38,7 +38,7 @@ class Namespaces:
         self.is_dict = False
         self._functions: dict[str, list[cst.FunctionDef]] = {}
         for function in draft.functions():
-            self._functions.setdefault(_called(draft, function), []).append(function)
+            self._functions.setdefault(called_name(draft, function), []).append(function)
         self._land(parsed)
         for _ in range(_ROUNDS):
             before = len(self.places)
@@ -135,7 +135,7 @@ class Namespaces:
 
     def _return(self, line: cst.Return) -> None:
         function = self._draft.scope(line)
-        if not isinstance(function, cst.FunctionDef) or len(self._functions[_called(self._draft, function)]) > 1:
+        if not isinstance(function, cst.FunctionDef) or len(self._functions[called_name(self._draft, function)]) > 1:
             return
         lines = [each for each in self._draft.below(function) if isinstance(each, cst.Return)]
         if all(each is line or self._draft.scope(each) is not function for each in lines):
@@ -171,7 +171,7 @@ class Namespaces:
         return id(value) in self._landed or (bool(dotted(value)) and dotted(value) == self.at(value))
 
     def _calls_of(self, function: cst.FunctionDef) -> list[cst.Call]:
-        name = _called(self._draft, function)
+        name = called_name(self._draft, function)
         return [call for call in self._draft.calls() if tail(call.func) == name]
 
 
@@ -200,7 +200,7 @@ def _class_of(draft: Draft, scope: Scope) -> cst.ClassDef | None:
     return next((each for each in draft.above(scope) if isinstance(each, cst.ClassDef)), None)
 
 
-def _called(draft: Draft, function: cst.FunctionDef) -> str:
+def called_name(draft: Draft, function: cst.FunctionDef) -> str:
     """By which name a function is called: the class, for `__init__`."""
     owner = _class_of(draft, function) if function.name.value == "__init__" else None
     return owner.name.value if owner is not None else function.name.value

@@ -76,6 +76,11 @@ _STATE_FOLDERS = {
 _ASKS = {
     "os.path.exists": (0, ""), "os.path.isfile": (0, ""), "os.path.isdir": (0, ""), "os.remove": (0, ""),
     "os.path.getsize": (0, ""), "shutil.rmtree": (0, "path"),
+    **{
+        f"tensorflow.{module}.{name}": (0, "")
+        for module in ("gfile", "io.gfile", "compat.v1.gfile")
+        for name in ("Exists", "exists", "IsDirectory", "isdir", "DeleteRecursively", "rmtree")
+    },
 }  # fmt: skip
 #: from somewhere to a result
 _MOVES = frozenset({"os.replace", "os.rename", "shutil.move", "shutil.copy", "shutil.copy2", "shutil.copyfile"})
@@ -98,6 +103,7 @@ _METHODS = {
 _PATH_METHODS = {
     "read_text": Role.DATA, "read_bytes": Role.DATA, "glob": Role.DATA, "rglob": Role.DATA, "iterdir": Role.DATA,
     "write_text": Role.OUTPUT, "write_bytes": Role.OUTPUT, "mkdir": Role.OUTPUT, "exists": None, "is_file": None,
+    "is_dir": None,
 }  # fmt: skip
 _FOLDER_METHODS = frozenset({"glob", "rglob", "iterdir", "mkdir"})
 _SAVERS = re.compile(r"(?:^|_)saver$")
@@ -105,6 +111,8 @@ _SAVERS = re.compile(r"(?:^|_)saver$")
 _READERS = re.compile(
     r"\w*(?:Dataset|DataSet|DataModule|DataProvider)|(?:get|build|create|make|load|prepare|read)_\w*(?:data|dataset|loader)s?"
 )
+#: functions and methods from elsewhere that save to a place: `save_on_master`, `dump_results`, `model.save`
+_SAVES = re.compile(r"_*(?:save|save_\w+|(?:dump|export|write)_\w+|\w+_save|save[A-Z]\w*)")
 #: keywords that say what is handed over, whoever takes it
 _DATA_KEYWORDS = frozenset("root data_root data_dir data_path dataset_path dataset_dir datadir root_dir".split())
 #: libraries whose readers are known, or take names and values instead of places
@@ -135,6 +143,8 @@ def _guesses(draft: Draft, call: cst.Call) -> list[Sink]:
         return [Sink(call, place, Role.DATA, True, is_guess=not named)]
     if named and name not in own:
         return [Sink(call, value, Role.DATA, is_guess=True) for value in named]
+    if _SAVES.fullmatch(name) and name not in own:
+        return [Sink(call, arg.value, Role.OUTPUT, is_guess=True) for arg in call.args if not arg.star]
     if (
         not _READERS.fullmatch(name)
         or name in own
@@ -176,7 +186,7 @@ def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
         if name.startswith("mindspore.") or argument(call, "directory"):
             return _at(call, 1, "directory", Role.OUTPUT, True)
         return _at(call, 0, "filepath", Role.OUTPUT, False)
-    if last in _METHODS:
+    if last in _METHODS and not (last == "save_model" and len(call.args) > 1):
         return _at(call, *_METHODS[last])
     if not isinstance(call.func, cst.Attribute):
         return None

@@ -1,31 +1,12 @@
-"""Tying the contract's options to those that a script has, and to the folders that it makes."""
+"""Tying the contract's options to those that a script has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import libcst as cst
-
 from outlast.adapt.draft import Draft
-from outlast.adapt.flow import Literal
 from outlast.adapt.needs import Role
 from outlast.adapt.setup import Option, Setup, Value
-from outlast.adapt.sinks import Sink
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, tail
-
-
-def keep_made(draft: Draft, made: Iterable[tuple[Sink, Literal]], value: Value) -> None:
-    """A results folder that the platform made must not end the script that makes it itself."""
-    for sink, _ in made:
-        guarded = any(isinstance(each, cst.If | cst.Try) for each in draft.above(sink.call))
-        if guarded or argument(sink.call, "exist_ok") or tail(sink.call.func) not in ("makedirs", "mkdir"):
-            continue
-        if draft.resolve(sink.call.func) == "os.mkdir":
-            assert isinstance(sink.call.func, cst.Attribute)
-            draft.replace(sink.call.func.attr, "makedirs")
-        comma = ", " if sink.call.args else ""
-        draft.insert(draft.span(sink.call)[1] - 1, f"{comma}exist_ok=bool({value.at(sink.call)})")
 
 
 def relax(draft: Draft, setup: Setup, option: Option, name: str) -> bool:

@@ -1,0 +1,31 @@
+"""Which modules are known: what a stranger does when it is imported or called, nobody here can tell."""
+
+from __future__ import annotations
+
+import sys
+
+#: modules of the standard library that parse the command line
+PARSERS = frozenset({"argparse", "optparse", "getopt"})
+#: libraries that may parse it
+_LOUD = frozenset(
+    "absl click fire typer hydra tap tyro simple_parsing docopt jsonargparse configargparse omegaconf ml_collections "
+    "yacs gin plac argh cyclopts pydantic_settings detectron2 mmcv mmengine fairseq lightning pytorch_lightning".split()
+)
+#: libraries that leave it alone
+_QUIET = frozenset(
+    "torch torchvision torchaudio torchtext tensorflow keras numpy scipy sklearn pandas matplotlib seaborn PIL cv2 "
+    "tqdm mindspore mindvision transformers datasets accelerate peft tokenizers evaluate safetensors huggingface_hub "
+    "timm tensorboard tensorboardX wandb jax jaxlib flax optax paddle xgboost lightgbm catboost joblib h5py yaml "
+    "requests gym gymnasium skimage imageio einops albumentations nltk spacy gensim networkx psutil rich".split()
+)
+
+
+def is_library(module: str) -> bool:
+    root = module.partition(".")[0]
+    return root in _QUIET or root in _LOUD or root in sys.stdlib_module_names
+
+
+def leaves_arguments_alone(module: str) -> bool:
+    """Whether a module is certain not to read the command line."""
+    root = module.partition(".")[0]
+    return root in _QUIET or root in sys.stdlib_module_names - PARSERS
