@@ -20,6 +20,9 @@ from outlast.migrate.tree import dotted, positional, tail
 #: what is called so has a state of its own, wherever it comes from
 _HELPERS = re.compile(r"(?:lr_)?sched(?:uler|ule)?s?|sched(?:uler)?_\w+|\w+_(?:scheduler|sched)|(?:grad_|loss_)?scaler")
 _MODEL = re.compile("model|net|network")
+_MODEL_LIKE = re.compile(
+    r"(?:\w+_)?(?:model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy)(?:_\w+)?|net[A-Z]\w*"
+)
 _SCHEDULER = re.compile(r"(?:LR|Scheduler|Warmup\w*|LambdaLR|OneCycleLR|ReduceLROnPlateau)$")
 #: methods that only modules have, when they are called without arguments
 _OF_MODULES = frozenset({"eval", "parameters", "named_parameters", "state_dict", "zero_grad"})
@@ -61,8 +64,10 @@ def find_modules(draft: Draft, values: Values, uses: Uses) -> Modules:
     tensors = [name for each in optimizers for name in _tensors(draft, uses, each) if name not in (*models, *groups)]
     if not models and not tensors and not held:
         models = [name for name in uses.known if _MODEL.fullmatch(name.rpartition(".")[2])]
+        likely = [name for name, methods in uses.methods.items() if CALLED in methods]
+        models += [name for name in likely if _MODEL_LIKE.fullmatch(name.rpartition(".")[2])]
     models = [name for name in dict.fromkeys(models) if name in uses.known or name == "self"]
-    models = [name for name in models if name not in groups and not _is_inside(draft, uses, name)]
+    models = [name for name in models if name not in groups and not is_inside(draft, uses, name)]
     if not models and not tensors and not held:
         raise Refusal("the model of the optimizer is not in the loop's function", values.loop.node,
                       "build model and optimizer in the function of the loop")  # fmt: skip
@@ -115,7 +120,7 @@ def own_modules(draft: Draft) -> set[str]:
     return found
 
 
-def _is_inside(draft: Draft, uses: Uses, name: str) -> bool:
+def is_inside(draft: Draft, uses: Uses, name: str) -> bool:
     """Whether a field is part of a module, and saved with it."""
     home = uses.holders.get(name.rpartition(".")[0], [])
     return any(each.name.value in own_modules(draft) for each in home)
@@ -157,11 +162,16 @@ def _is_passing(makers: set[str]) -> bool:
 
 def _given(draft: Draft, uses: Uses, optimizer: str) -> list[str]:
     """Models that an optimizer was given."""
-    call = uses.known.get(optimizer)
+    call, is_here = uses.known.get(optimizer), True
+    if call is None:
+        call, is_here = uses.made(optimizer), False
     if not isinstance(call, cst.Call):
         return []
     scope = draft.scope(call)
-    found = [name for each in parameters_of(call, draft) for name, _ in uses.seen_as(each, scope)]
+    owners = parameters_of(call, draft)
+    if not is_here:
+        return [name for each in owners for name in uses.handed_in(each, scope)]
+    found = [name for each in owners for name, _ in uses.seen_as(each, scope)]
     given = [name for arg in call.args for name, rest in uses.seen_as(dotted(arg.value), scope) if not rest]
     return found + [name for name in given if CALLED in uses.methods[name] and name not in found]
 

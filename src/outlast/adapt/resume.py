@@ -25,6 +25,7 @@ from outlast.adapt.state import PASSING, RULE, Refusal, State, random_sources
 from outlast.adapt.tracked import Tracked
 from outlast.adapt.trained import is_torch, torch_state
 from outlast.adapt.trainers import plan_lightning, plan_transformers
+from outlast.adapt.uses import Uses
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
 
@@ -81,7 +82,8 @@ def _plan(draft: Draft) -> Plan:
     candidates = [*counting, *whiles]
     if not candidates:
         raise _no_loop(draft)
-    torch = [values for values in candidates if is_torch(draft, values)]
+    uses = {id(values): Uses(draft, values) for values in candidates}
+    torch = [values for values in candidates if is_torch(draft, values, uses[id(values)])]
     sessions = [values for values in candidates if _session(draft, values)]
     tensorflow = [values for values in candidates if not torch and Tracked(draft, values).is_training]
     plain = [values for values in counting if values.carried()] or [values for values in whiles if values.carried()]
@@ -96,10 +98,8 @@ def _plan(draft: Draft) -> Plan:
         raise Refusal(f"there are {len(found)} training loops (lines {lines})", found[0].loop.node, advice)
     values = found[0]
     refuse_repeated(draft, values.loop.node)
-    find_state = (
-        torch_state if torch else _session_state if sessions else _tensorflow_state if tensorflow else _plain_state
-    )
-    state = find_state(draft, values)
+    find_state = _session_state if sessions else _tensorflow_state if tensorflow else _plain_state
+    state = torch_state(draft, values, uses[id(values)]) if torch else find_state(draft, values)
     _refuse_loop(draft, values)
     random_sources(draft)
     _say_places(draft, values)

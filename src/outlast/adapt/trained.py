@@ -8,8 +8,8 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.kept import CHANGES, NOT_KEPT, is_plain, kept_values
-from outlast.adapt.loops import Values
-from outlast.adapt.modules import Modules, find_modules, find_optimizers, is_tensor
+from outlast.adapt.loops import Values, targets_of
+from outlast.adapt.modules import Modules, find_modules, find_optimizers, is_inside, is_tensor
 from outlast.adapt.state import RULE, Refusal, State
 from outlast.adapt.uses import Uses
 from outlast.adapt.visible import global_names
@@ -19,9 +19,8 @@ from outlast.migrate.tree import argument, dotted, tail
 _ANEW = "save it with outlast.save if its state matters"
 
 
-def is_torch(draft: Draft, values: Values) -> bool:
+def is_torch(draft: Draft, values: Values, uses: Uses) -> bool:
     """Whether a loop trains something of torch that it has a name for."""
-    uses = Uses(draft, values)
     return bool(find_optimizers(values, uses) or _optimizer_groups(uses) or _leaves(draft, uses))
 
 
@@ -29,8 +28,7 @@ def _optimizer_groups(uses: Uses) -> list[str]:
     return [name for name, methods in uses.elements.items() if {"step", "zero_grad"} <= methods]
 
 
-def torch_state(draft: Draft, values: Values) -> State:
-    uses = Uses(draft, values)
+def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     optimized = find_optimizers(values, uses) or _optimizer_groups(uses)
     found = find_modules(draft, values, uses) if optimized else Modules()
     tensors = [*found.tensors, *(name for name in _leaves(draft, uses) if name not in found.names)]
@@ -64,7 +62,7 @@ def _leaves(draft: Draft, uses: Uses) -> list[str]:
     return [
         name
         for name, origin in uses.known.items()
-        if name in uses.used and is_tensor(draft, origin) and not uses.alias(name)
+        if name in uses.used and is_tensor(draft, origin) and not uses.alias(name) and not is_inside(draft, uses, name)
         and (name in asked or (origin is not None and re.search(r"requires_grad|Parameter", draft.source(origin))))
     ]  # fmt: skip
 
@@ -90,8 +88,10 @@ def _refuse_hidden_generators(draft: Draft) -> None:
 
 def _changed_elsewhere(draft: Draft, values: Values, uses: Uses) -> list[str]:
     """Names of the module that functions change while the loop runs: `global best`, `losses.append(loss)`."""
-    scopes = [values.scope, *uses.functions]
-    rebound = {name for scope in scopes if isinstance(scope, cst.FunctionDef) for name in global_names(draft, scope)}
+    rebound = values.bound & global_names(draft, values.scope)
+    for function in uses.functions:
+        bound = {name for node in draft.below(function.body) for name in targets_of(node)}
+        rebound |= bound & global_names(draft, function)
     filled = {
         name
         for function in uses.functions
@@ -117,7 +117,7 @@ def _fields(draft: Draft, values: Values, uses: Uses) -> list[str]:
     """`self.best`, `stopper.best`: plain at first, and changed by a method of the object's class."""
     kept = []
     for holder in uses.holders:
-        if holder != "self" and holder not in uses.used:
+        if holder != "self" and not uses.methods[holder]:
             continue
         for name, first in uses.changing(holder).items():
             if is_plain(first):

@@ -36,6 +36,7 @@ class Uses(Visible):
         self.elements: dict[str, set[str]] = defaultdict(set)
         self.functions: list[cst.FunctionDef] = []
         self._calls: dict[int, list[cst.Call]] = defaultdict(list)
+        self._own: dict[int, dict[str, cst.BaseExpression]] = {}
         self._walk()
 
     # ---- what the loop runs
@@ -70,6 +71,7 @@ class Uses(Visible):
                 yield function
             for name in [each for each, _ in self.seen_as(node.func.value, scope) if each in self.holders]:
                 yield from self._methods(name, "__call__")
+                yield from self._methods(name, "forward")
         elif isinstance(node.func, cst.Attribute):
             for name, rest in self.seen_as(dotted(node.func.value), scope):
                 if not rest and name in self.holders:
@@ -96,17 +98,19 @@ class Uses(Visible):
             for name in self.values_of(call.args[0].value, call, scope):
                 self.methods[name].add(STEPPED)
 
-    def values_of(self, owner: cst.BaseExpression, at: cst.CSTNode, scope: Scope) -> list[str]:
+    def values_of(self, owner: cst.BaseExpression, at: cst.CSTNode, scope: Scope, depth: int = 5) -> list[str]:
         """Names of the value that an expression stands for."""
-        found = [name for name, rest in self.seen_as(dotted(owner), scope) if not rest]
+        found = [name for name, rest in self.seen_as(dotted(owner), scope, depth) if not rest]
         if isinstance(owner, cst.Name):
             for container in self._ranges(owner.value, at):
                 if isinstance(container, cst.Tuple | cst.List):
-                    found += [n for each in container.elements for n, rest in self.seen_as(dotted(each.value), scope)]
+                    found += [
+                        n for each in container.elements for n, rest in self.seen_as(dotted(each.value), scope, depth)
+                    ]
                 else:
-                    found += [n for name, _ in self.seen_as(dotted(container), scope) for n in self.listed(name)]
+                    found += [n for name, _ in self.seen_as(dotted(container), scope, depth) for n in self.listed(name)]
         elif isinstance(owner, cst.Subscript):
-            found += [n for name, rest in self.seen_as(dotted(owner.value), scope) for n in self.listed(name)]
+            found += [n for name, rest in self.seen_as(dotted(owner.value), scope, depth) for n in self.listed(name)]
         return found
 
     def _containers_of(self, owner: cst.BaseExpression, at: cst.CSTNode, scope: Scope, depth: int = 3) -> list[str]:
@@ -182,16 +186,21 @@ class Uses(Visible):
 
     def _assigned(self, name: str, function: cst.FunctionDef) -> cst.BaseExpression | None:
         """What a function gives to a name of its own; None where the name is not its own."""
-        if name in global_names(self.draft, function):
-            return None
-        for node in self.draft.below(function):
-            if self.draft.scope(node) is not function or name not in targets_of(node):
-                continue
-            around = self.draft.parent(node)
-            whole = around.value if isinstance(around, cst.Assign) and isinstance(node, cst.AssignTarget) else None
-            part = parts_of(node.target, whole).get(name) if isinstance(node, cst.AssignTarget) else None
-            return part or cst.Ellipsis()
-        return None
+        if id(function) not in self._own:
+            own: dict[str, cst.BaseExpression] = {}
+            for node in self.draft.below(function):
+                around = self.draft.parent(node)
+                if isinstance(node, cst.AssignTarget) and isinstance(around, cst.Assign):
+                    if self.draft.scope(node) is function:
+                        for each, part in parts_of(node.target, around.value).items():
+                            own.setdefault(each, part or cst.Ellipsis())
+                elif any(True for _ in targets_of(node)) and self.draft.scope(node) is function:
+                    for each in targets_of(node):
+                        own.setdefault(each, cst.Ellipsis())
+            for each in global_names(self.draft, function):
+                own.pop(each, None)
+            self._own[id(function)] = own
+        return self._own[id(function)].get(name)
 
     def _handed(self, call: cst.Call, function: cst.FunctionDef, name: str, depth: int) -> list[tuple[str, str]]:
         value = self._argument(call, function, name)
@@ -199,7 +208,7 @@ class Uses(Visible):
             return []
         scope = self.draft.scope(call)
         direct = self.seen_as(dotted(value), scope, depth)
-        return direct or [(each, "") for each in self.values_of(value, call, scope)]
+        return direct or [(each, "") for each in self.values_of(value, call, scope, depth - 1)]
 
     def _argument(self, call: cst.Call, function: cst.FunctionDef, name: str) -> cst.BaseExpression | None:
         """What a call gives for a parameter."""

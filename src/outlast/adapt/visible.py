@@ -94,6 +94,21 @@ class Visible:
             return chosen(found[-1])
         return self.given(scope, value.value, depth - 1) if isinstance(scope, cst.FunctionDef) else None
 
+    def handed_in(self, name: str, scope: Scope) -> list[str]:
+        """Parameters of the loop's function that are given a name of the function that calls it."""
+        function = self.values.scope
+        if not isinstance(function, cst.FunctionDef) or scope is function:
+            return []
+        calls = [call for call in self.draft.calls() if tail(call.func) == self._called(function)]
+        names = parameters(function)
+        skip = 1 if is_method(self.draft, function) else 0
+        found = []
+        for call in calls if len(calls) == 1 and self.draft.scope(calls[0]) is scope else []:
+            for at, arg in enumerate(call.args):
+                if dotted(arg.value) == name and (arg.keyword is not None or at + skip < len(names)):
+                    found.append(arg.keyword.value if arg.keyword is not None else names[at + skip])
+        return found
+
     def _called(self, function: cst.FunctionDef) -> str:
         home = next((each for each in self.draft.above(function) if isinstance(each, cst.ClassDef)), None)
         return home.name.value if home is not None and function.name.value == "__init__" else function.name.value
