@@ -223,7 +223,7 @@ class Draft:
 
     def result(self) -> str:
         """The text with all edits. `EditError` where two of them meet, `ParserSyntaxError` where the result is none."""
-        edits = list(self._edits)
+        edits: list[Edit] = []
         top = [*(f"import {module}" for module in self._imports), *(["", *self._top] if self._top else [])]
         if top:
             at, is_bare = self._behind_imports()
@@ -232,6 +232,8 @@ class Draft:
             joined = "".join(line + self.newline for line in lines)
             unfinished = at and not self.data[:at].endswith((b"\n", b"\r"))
             edits.append(Edit(at, at, "", self.newline + joined.removesuffix(self.newline) if unfinished else joined))
+        # Whole lines first: text may also be put before the first word of the line that they precede.
+        edits += self._edits
         text = apply(self.data, sorted(edits, key=lambda edit: (edit.start, edit.end))) if edits else self.text
         cst.parse_module(text)
         return text

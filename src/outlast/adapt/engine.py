@@ -100,7 +100,7 @@ class _Adapting:
         is_taken = paths.has(Role.WEIGHTS) or self.needs.options[Role.WEIGHTS] in self.draft.words
         fetched = [] if is_taken else pretrained.sites
         places = [*paths.nodes(), *downloads, *fetched, *(guard.node for guard in guards)]
-        setup = self._setup(native, [*places, *([resume.at] if resume else [])])
+        setup = self._setup(native, [*places, *([resume.at, *resume.also] if resume else [])])
         if setup is None:
             return
         self.kind = setup.kind

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.fitting import Fitted
 from outlast.adapt.loops import chosen, keyword_or_place, parameters_of
 from outlast.adapt.modules import is_helper, own_modules
 from outlast.adapt.rounds import refuse_repeated
 from outlast.adapt.state import RULE, Names, Refusal, load_line, place_lines, random_sources, save_lines, torch_name
 from outlast.adapt.state import torch_random as random_lines
+from outlast.adapt.wrapping import Fitted
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
 

@@ -12,10 +12,9 @@ from outlast.adapt.loops import Values, keyword_or_place
 from outlast.adapt.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.state import ENVIRON, RULE, Names, Refusal, place_lines
 from outlast.adapt.tracked import Tracked
+from outlast.adapt.wrapping import Fitted, add_argument, add_helpers
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
-
-Fitted = tuple[cst.CSTNode, Callable[[str], None]]
 
 
 def plan_keras(draft: Draft) -> Fitted | None:
@@ -77,12 +76,6 @@ def _backup(draft: Draft, call: cst.Call, statement: cst.CSTNode, given: cst.Arg
     draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (BackupAndRestore)")
 
 
-def add_argument(draft: Draft, call: cst.Call, text: str) -> None:
-    """Behind the last one; a comma at the end of the call's last line stays where it is."""
-    comma = ", " if call.args and not isinstance(call.args[-1].comma, cst.Comma) else ""
-    draft.insert(draft.span(call)[1] - 1, f"{comma}{text}")
-
-
 def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:
     """`[a, b] + added`; what is not written as a list here is made one."""
     start, end = draft.span(given)
@@ -141,7 +134,7 @@ def _saver(
     model = draft.source(call.func.value) if isinstance(call.func, cst.Attribute) else ""
     done, words = draft.free("resume_done"), draft.free("resume_words")
     source = draft.source(epochs)
-    draft.add_on_top([
+    add_helpers(draft, call, [ms], [
         "",
         f"class {kind}({ms}.train.callback.Callback):",
         '    """Saves network, optimizer and epoch under one name after each epoch, whole or not at all."""',

@@ -18,13 +18,14 @@ from outlast.adapt.engines import plan_ignite
 from outlast.adapt.fitting import plan_keras, plan_mindspore
 from outlast.adapt.inject import inject
 from outlast.adapt.kept import NOT_KEPT, global_names, kept_fields, kept_values
+from outlast.adapt.lightning import plan_lightning
 from outlast.adapt.loops import Values
 from outlast.adapt.own import find_own_resume
 from outlast.adapt.rounds import refuse_repeated, repeated_at
 from outlast.adapt.state import PASSING, RULE, Refusal, State, random_sources
 from outlast.adapt.tracked import Tracked
 from outlast.adapt.trained import is_torch, torch_state
-from outlast.adapt.trainers import plan_lightning, plan_transformers
+from outlast.adapt.trainers import plan_transformers
 from outlast.adapt.uses import Uses
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
@@ -39,6 +40,7 @@ class Plan:
     at: cst.CSTNode
     apply: Callable[[str], None]
     saves_results: bool = False  # it also sends the results to the output folder
+    also: tuple[cst.CSTNode, ...] = ()  # more places where that option is read
 
 
 def plan_resume(draft: Draft) -> Plan | None:
@@ -73,7 +75,7 @@ def _plan(draft: Draft) -> Plan:
     _refuse_frameworks(draft)
     lightning = plan_lightning(draft)
     if lightning is not None:
-        return Plan(*lightning, saves_results=True)
+        return Plan(lightning[0][0], lightning[1], saves_results=True, also=lightning[0][1:])
     for fitted in (plan_transformers(draft), plan_keras(draft), plan_mindspore(draft), plan_ignite(draft)):
         if fitted is not None:
             return Plan(*fitted)

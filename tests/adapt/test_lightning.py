@@ -1,0 +1,195 @@
+"""Scripts whose loop the Trainer of Lightning owns."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from checked import adapt, adapt_plainly, said
+from stage import play
+
+from outlast.migrate.engine import Kind
+
+LIGHTNING = """
+{imports}
+data = make()
+trainer = {trainer}
+trainer.fit({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "trainer", "base"),
+    [
+        ("import lightning as L", "L.Trainer(max_epochs=3)", "L.pytorch.callbacks.Checkpoint"),
+        ("import lightning.pytorch as pl", "pl.Trainer(max_epochs=3,)", "pl.callbacks.Checkpoint"),
+        ("from lightning import Trainer", "Trainer(max_epochs=3)", "lightning.pytorch.callbacks.Checkpoint"),
+        (
+            "import pytorch_lightning as pl", "pl.Trainer()",
+            'getattr(pl.callbacks, "Checkpoint", pl.callbacks.Callback)',
+        ),
+        (
+            "from pytorch_lightning import Trainer", "Trainer(max_epochs=3)",
+            'getattr(pytorch_lightning.callbacks, "Checkpoint", pytorch_lightning.callbacks.Callback)',
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("given", ["Net(), data", "Net(), data,", "model=Net()", 'Net(), ckpt_path="last"'])
+def test_lightning_gets_a_callback_and_the_folder_for_its_results(imports, trainer, base, given):
+    done = adapt(LIGHTNING.format(imports=imports, trainer=trainer, given=given))
+    assert done.is_complete and f"class SaveResume({base}):" in done.text
+    assert "default_root_dir=contract.train_url" in done.text
+    assert f"resume_fit(trainer.fit, contract.train_url)({given})" in done.text
+    assert "saves nothing" not in said(done, Kind.DIFFERS)
+
+
+def test_the_folder_that_lightning_was_given_stays_by_hand():
+    trainer = 'L.Trainer(default_root_dir="runs")'
+    done = adapt(LIGHTNING.format(imports="import lightning as L", trainer=trainer, given="Net()"))
+    assert 'default_root_dir=contract.train_url or "runs"' in done.text
+
+
+def test_every_source_of_random_numbers_goes_into_the_checkpoint():
+    text = LIGHTNING.format(
+        imports="import random, lightning as L, numpy as np", trainer="L.Trainer()", given="Net(np.random.rand(3))"
+    )
+    done = adapt(text)
+    for part in ('"torch_random": torch.get_rng_state()', '"numpy_random": np.random.get_state()',
+                 '"random": random.getstate()', 'np.random.set_state(self.state["numpy_random"])',
+                 "import torch"):  # fmt: skip
+        assert part in done.text
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("L.Trainer(max_epochs=3).fit(net)", "resume_fit(L.Trainer(max_epochs=3, {root}).fit, {folder})(net)"),
+        ("L.Trainer(**cfg).fit(net)", "L.Trainer(**dict(cfg, **({maybe}))).fit"),
+        ("t = L.Trainer.from_argparse_args(cfg)\nt.fit(net)", "from_argparse_args(cfg, **({maybe}))"),
+        ("if net: L.Trainer().fit(net)", "if net: resume_fit(L.Trainer({root}).fit, {folder})(net)"),
+        ("with L.Trainer() as t:\n    t.fit(net)", "    resume_fit(t.fit, {folder})(net)"),
+        ("def build():\n    return L.Trainer()\nt = build()\nt.fit(net)", "resume_fit(t.fit, {folder})(net)"),
+        ("def run(t):\n    t.fit(net)\nrun(L.Trainer())", "resume_fit(t.fit, {folder})(net)"),
+        ("trainer = hydra.utils.instantiate(cfg)\ntrainer.fit(net)", "resume_fit(trainer.fit, {folder})(net)"),
+        ("class T(L.Trainer):\n    pass\nt = T()\nt.fit(net)", "t = T(**({maybe}))"),
+        (
+            "class App:\n    def __init__(self):\n        self.t = L.Trainer()\n    def go(self):\n"
+            "        self.t.fit(net)\nApp().go()",
+            "resume_fit(self.t.fit, {folder})(net)",
+        ),
+    ],
+)  # fmt: skip
+def test_a_trainer_is_found_wherever_it_is_made(body, expected):
+    done = adapt(f"import hydra\nimport lightning as L\nfrom here import cfg, net\n{body}\n")
+    folder = "contract.train_url"
+    maybe = f'{{"default_root_dir": {folder}}} if {folder} else {{}}'
+    assert expected.replace("{root}", f"default_root_dir={folder}").format(folder=folder, maybe=maybe) in done.text
+    assert done.is_complete and "goes on from its last epoch" in said(done, Kind.CHANGED)
+
+
+def test_fits_that_follow_each_other_have_checkpoints_of_their_own():
+    done = adapt_plainly("import lightning as L\nL.Trainer(max_epochs=1).fit(net)\nL.Trainer(max_epochs=2).fit(net)\n")
+    assert 'fit, None, "resume-1.ckpt")(net)' in done.text and 'fit, None, "resume-2.ckpt")(net)' in done.text
+
+
+def test_of_two_branches_only_one_has_a_checkpoint():
+    done = adapt_plainly("import lightning as L\nt = L.Trainer()\nif x:\n    t.fit(a)\nelse:\n    t.fit(b)\n")
+    assert done.text.count("resume_fit(t.fit)(") == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("for fold in range(3):\n    L.Trainer().fit(net)", "more than once"),
+        ('L.Trainer(strategy="fsdp").fit(net)', "each process holds a part of the model (fsdp"),
+        ("from there import go\ngo(L.Trainer())", "fits in another file"),
+        ("from lightning.pytorch.cli import LightningCLI\ncli = LightningCLI(net)", "--ckpt_path=last"),
+    ],
+)
+def test_what_is_not_certain_is_left_alone(body, words):
+    done = adapt(f"import lightning as L\nfrom here import net\n{body}\n")
+    assert words in said(done, Kind.HAND) and "OUTLAST_CHECKPOINT" not in done.text
+
+
+def test_a_command_line_of_lightning_that_only_builds_is_wired():
+    done = adapt(
+        "from lightning.pytorch.cli import LightningCLI\ncli = LightningCLI(net, run=False)\n"
+        "cli.trainer.fit(cli.model, datamodule=cli.datamodule)\n"
+    )
+    assert "resume_fit(cli.trainer.fit, contract.train_url)(cli.model" in done.text
+
+
+def test_a_module_of_lightning_alone_is_no_trainer():
+    done = adapt_plainly("import lightning as L\nfor epoch in range(3):\n    total = epoch\n")
+    assert "Lightning" not in " ".join(finding.message for finding in done.findings)
+
+
+def test_the_class_stands_behind_the_import_that_it_needs():
+    text = "import sys\nsys.path.append('lib')\nimport pytorch_lightning as pl\n\npl.Trainer().fit(1)\n"
+    done = adapt_plainly(text)
+    assert (
+        done.text.index("import pytorch_lightning") < done.text.index("class SaveResume") < done.text.index("fit)(1)")
+    )
+
+
+class _Trainer:
+    """A Trainer of before 1.5: it has no ckpt_path, and reads where to go on from an attribute."""
+
+    current_epoch, global_step, world_size, is_global_zero, should_stop = 0, 0, 1, True, False
+    max_epochs = 4
+
+    def __init__(self, **given):
+        self.callbacks = []
+        self.resume_from_checkpoint = None
+
+    def dump_checkpoint(self):
+        return {"epoch": -1, "callbacks": [each.on_save_checkpoint(self, None) for each in self.callbacks]}
+
+    def fit(self, model):
+        store = sys.modules["torch"].store
+        if self.resume_from_checkpoint:
+            saved = store[self.resume_from_checkpoint.replace(".ckpt", ".ckpt.part")]
+            self.current_epoch, self.global_step = saved["epoch"], saved["global_step"]
+            for each, state in zip(self.callbacks, saved["callbacks"], strict=True):
+                each.on_load_checkpoint(state)
+        for each in self.callbacks:
+            each.on_fit_start(self, model)
+            each.on_train_start(self, model)
+        for epoch in range(self.current_epoch, self.max_epochs):
+            self.current_epoch = epoch
+            for each in self.callbacks:
+                each.on_train_epoch_start(self, model)
+            print("epoch", epoch, self.global_step)
+            self.global_step += 10
+            for each in self.callbacks:
+                each.on_train_epoch_end(self, model, [])
+        for each in self.callbacks:
+            each.on_train_end(self, model)
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_versions_before_1_6_go_on_too(tmp_path, monkeypatch, by_hand):
+    torch, lightning = types.ModuleType("torch"), types.ModuleType("pytorch_lightning")
+    torch.store = {}
+    torch.get_rng_state, torch.set_rng_state = lambda: types.SimpleNamespace(cpu=lambda: 0), lambda state: None
+
+    def save(state, path):
+        torch.store[path] = state
+        Path(path).touch()
+
+    torch.save = save
+    lightning.Trainer = _Trainer
+    lightning.callbacks = types.SimpleNamespace(Callback=object)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "pytorch_lightning", lightning)
+    text = adapt_plainly("import pytorch_lightning as pl\ntrainer = pl.Trainer()\ntrainer.fit(1)\n").text
+    env = {} if by_hand else {"OUTLAST_CHECKPOINT": str(tmp_path / "keeps")}
+    whole = ["epoch 0 0", "epoch 1 10", "epoch 2 20", "epoch 3 30"]
+    first = play(text, tmp_path, env=env, kill_after=3)
+    assert first.output.splitlines() == whole[:3]
+    second = play(text, tmp_path, env=env)
+    assert second.output.splitlines() == whole[0 if by_hand else 2 :]
+    third = play(text, tmp_path, env=env)
+    assert third.output.splitlines() == (whole if by_hand else [])
