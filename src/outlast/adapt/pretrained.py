@@ -11,9 +11,9 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.fitting import add_argument
 from outlast.adapt.rounds import are_alternatives
 from outlast.adapt.setup import Value
+from outlast.adapt.wrapping import add_argument
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
 
