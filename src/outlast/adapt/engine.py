@@ -18,6 +18,7 @@ from outlast.adapt.parsers import find_argparse
 from outlast.adapt.paths import Paths, find_paths
 from outlast.adapt.pretrained import Pretrained
 from outlast.adapt.resume import plan_resume
+from outlast.adapt.seeds import keep_choices
 from outlast.adapt.setup import CreatedSetup, Setup, Value
 from outlast.adapt.sinks import find_sinks
 from outlast.adapt.sites import enclosed, replace_sites
@@ -79,6 +80,7 @@ class _Adapting:
         self._saves_results = resume is not None and resume.saves_results
         if not self.needs.options:
             if resume is not None:
+                keep_choices(self.draft, resume.at, None, "")
                 resume.apply("")
             return
         if self.needs.needs_entry and "moxing" not in self.draft.names.roots:
@@ -121,6 +123,7 @@ class _Adapting:
         if resume is not None:
             # With MoXing the output is an address; only a stint knows a folder then.
             output = None if copies else values.get(Role.OUTPUT)
+            keep_choices(self.draft, resume.at, setup, output.first if output else "")
             resume.apply(output.at(resume.at) if output else "")
 
     def _setup(self, native: Setup | None, places: list[cst.CSTNode]) -> Setup | None:
