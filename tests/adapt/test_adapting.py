@@ -371,3 +371,26 @@ def test_the_old_reader_of_mnist_takes_the_data():
         mnist = input_data.read_data_sets("MNIST_data/", one_hot=True)
     """
     assert 'read_data_sets(os.path.join(contract.data_url or "MNIST_data", "")' in adapt(text).text
+
+
+def test_what_is_added_stands_behind_all_imports_whatever_lies_between_them():
+    done = adapt("""
+        import os
+        import sys
+        sys.path.append("..")
+        os.environ["THREADS"] = "1"
+        import argparse
+        import numpy as np
+        print(np.load("data/a.npy"))
+    """)
+    assert "import numpy as np\n\ncontract_parser = argparse" in done.text.replace("\n\n\n", "\n\n")
+
+
+def test_an_import_further_down_is_no_import_for_what_stands_above():
+    done = adapt("""
+        import os
+        print("hello")
+        import argparse
+        print(open("data/a.txt").read())
+    """)
+    assert done.text.index("import argparse") < done.text.index("argparse.ArgumentParser") < done.text.index("hello")

@@ -16,7 +16,7 @@ from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
 from outlast.migrate.engine import Edit, Finding, Kind, apply
 from outlast.migrate.lines import line_end, line_start
 from outlast.migrate.names import Names
-from outlast.migrate.tree import children
+from outlast.migrate.tree import children, dotted
 
 Scope = cst.Module | cst.FunctionDef
 _ENDING = re.compile(r"\r\n|\r|\n")
@@ -121,11 +121,18 @@ class Draft:
 
     @property
     def first(self) -> cst.CSTNode:
-        """The first statement of the module that is neither its docstring nor an import."""
-        for at, statement in enumerate(self.module.body):
-            if not _is_import(statement) and not (at == 0 and is_docstring(statement)):
+        """The first statement of the module behind its docstring and its imports.
+
+        What is set up between imports (`sys.path.append("..")`, `os.environ["X"] = "1"`) lies among them.
+        """
+        body = self.module.body
+        for at, statement in enumerate(body):
+            if _is_import(statement) or (at == 0 and is_docstring(statement)):
+                continue
+            rest = next((each for each in body[at:] if not _is_preparing(each)), None)
+            if rest is None or not _is_import(rest):
                 return statement
-        return self.module.body[-1]
+        return body[-1]
 
     # ---- places
 
@@ -188,8 +195,7 @@ class Draft:
 
     def _behind_imports(self) -> tuple[int, bool]:
         """The byte behind the last import at the top, or the file's first statement where there is none."""
-        body = list(self.module.body)
-        before = body[: next((at for at, each in enumerate(body) if each is self.first), 0)]
+        before = self._header()
         if before:
             return line_end(self.data, self.span(before[-1])[1]), False
         decorators = getattr(self.first, "decorators", ())
@@ -206,8 +212,21 @@ class Draft:
     def need_import(self, *modules: str) -> None:
         """Import modules ahead of everything that is added, where the file does not yet."""
         for module in modules:
-            if module not in self._imports and self.names.name_for(module, [self.module]) != module:
+            is_known = self.names.name_for(module, [self.module]) == module and self._is_imported_on_top(module)
+            if module not in self._imports and not is_known:
                 self._imports.append(module)
+
+    def _is_imported_on_top(self, module: str) -> bool:
+        """Whether an import of a module stands above what is added there; one further down comes too late."""
+        return any(
+            dotted(each.name) == module and each.asname is None
+            for statement in self._header() for line in getattr(statement, "body", ()) if isinstance(line, cst.Import)
+            for each in line.names
+        )  # fmt: skip
+
+    def _header(self) -> Sequence[cst.CSTNode]:
+        body = list(self.module.body)
+        return body[: next((at for at, each in enumerate(body) if each is self.first), 0)]
 
     def free(self, name: str) -> str:
         """This name, or one like it that the script does not use; reserved from now on."""
@@ -242,6 +261,21 @@ class Draft:
 def is_docstring(statement: cst.CSTNode) -> bool:
     first = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
     return isinstance(first, cst.Expr) and isinstance(first.value, cst.SimpleString | cst.ConcatenatedString)
+
+
+#: What scripts set up before they import more.
+_PREPARED = re.compile(r"(?:sys\.path|os\.environ|warnings|matplotlib|mpl|logging|plt)\b")
+
+
+def _is_preparing(statement: cst.CSTNode) -> bool:
+    """`sys.path.append(…)`, `os.environ["X"] = "1"`, `matplotlib.use("Agg")`."""
+    line = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1 else None
+    at: cst.CSTNode | None = None
+    if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call):
+        at = line.value.func
+    elif isinstance(line, cst.Assign) and isinstance(line.targets[0].target, cst.Subscript):
+        at = line.targets[0].target.value
+    return at is not None and bool(_PREPARED.match(dotted(at)))
 
 
 def _is_import(statement: cst.CSTNode) -> bool:
