@@ -132,17 +132,65 @@ def test_what_may_be_none_is_saved_only_when_it_is_there(made):
         f"optimizer = torch.optim.SGD(model.parameters(), 0.1)\n{made}\n"
         "for epoch in range(9):\n    if scaler:\n        scaler.step(optimizer)\n    optimizer.step()\n"
     )
-    assert "None if scaler is None else scaler.state_dict()" in done.text
+    assert "scaler.state_dict() if scaler is not None else None" in done.text
     assert 'if scaler is not None:\n        scaler.load_state_dict(resumed["scaler"])' in done.text
 
 
+MISSING = """
+import torch
+fast, other = True, 1
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+{made}
+for epoch in range(9):
+    {use}
+        scaler.step(optimizer)
+    optimizer.step()
+"""
+
+
+def test_what_is_there_under_a_condition_is_saved_under_it():
+    made = "if fast:\n    scaler = torch.cuda.amp.GradScaler()"
+    done = adapt(MISSING.format(made=made, use="if fast:"))
+    assert "scaler.state_dict() if fast else None" in done.text
+    assert 'if fast:\n        scaler.load_state_dict(resumed["scaler"])' in done.text
+
+
 def test_what_may_be_missing_is_refused():
-    done = adapt(
-        "import torch\nfast = True\nmodel = torch.nn.Linear(1, 1)\n"
-        "optimizer = torch.optim.SGD(model.parameters(), 0.1)\nif fast:\n    scaler = torch.cuda.amp.GradScaler()\n"
-        "for epoch in range(9):\n    if fast:\n        scaler.step(optimizer)\n    optimizer.step()\n"
-    )
-    assert "scaler is there only under a condition" in said(done, Kind.HAND)
+    made = "if fast == ask():\n    scaler = torch.cuda.amp.GradScaler()"
+    assert "scaler is there only under a condition" in said(adapt(MISSING.format(made=made, use="if fast:")), Kind.HAND)
+
+
+def test_a_condition_about_something_else_is_no_sign_of_nothing():
+    made = "if fast == ask():\n    scaler = torch.cuda.amp.GradScaler()\nelif other:\n    scaler = other"
+    assert adapt(MISSING.format(made=made, use="if epoch % 2 == 0:")).is_complete
+
+
+def test_the_scales_of_apex_are_saved():
+    made = "from apex import amp\nmodel, optimizer = amp.initialize(model, optimizer)\nscaler = None"
+    done = adapt(MISSING.format(made=made, use="if False:"))
+    assert "amp.load_state_dict(resumed" in done.text
+
+
+def test_a_value_that_is_only_handed_on_is_not_saved():
+    text = """
+        import torch
+        def train(model, optimizer, rates, seen):
+            seen.append(rates["loss"](model(1)))
+            optimizer.step()
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        rates, seen = {"loss": lambda x: x}, []
+        for epoch in range(9):
+            train(model, optimizer, rates, seen)
+    """
+    done = adapt(text)
+    assert 'resumed["seen"]' in done.text and 'resumed["rates"]' not in done.text
+
+
+@pytest.mark.parametrize("after", ["try:\n    train(0)\nexcept RuntimeError:\n    train(1)"])
+def test_a_second_try_is_the_same_training(after):
+    assert adapt(MODEL.format(before="", after=after)).is_complete
 
 
 SEVERAL = """

@@ -78,7 +78,7 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
         is_rebound = name in values.bound
         if name in without or made in NOT_KEPT or (made in PASSING and not is_rebound):
             continue
-        if name == "self":
+        if name == "self" or (origin is not None and any(isinstance(e, cst.Lambda) for e in draft.below(origin))):
             continue
         if torch and not is_rebound and not _is_kept(draft, origin, made):
             if isinstance(origin, cst.Call) and _is_updated(draft, values, name):

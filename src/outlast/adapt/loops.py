@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from outlast.adapt.counters import Loop
+from outlast.adapt.changes import changed_in
+from outlast.adapt.counters import Loop, is_plain_read
 from outlast.adapt.draft import Draft, Scope
 from outlast.migrate.tree import argument, dotted, positional, tail
 
-_MUTATORS = frozenset(
-    "append extend add update insert pop remove clear setdefault appendleft popleft sort reverse partial_fit fit step "
-    "push shuffle permutation integers normal uniform random choice standard_normal randn".split()
-)
 _BINDERS = (cst.AssignTarget, cst.CompFor, cst.AsName, cst.Param, cst.ListComp, cst.GeneratorExp, cst.DictComp,
             cst.SetComp, cst.Lambda, cst.NamedExpr)  # fmt: skip
 
@@ -31,7 +28,7 @@ class Values:
         start, end = draft.span(loop.node)
         self._body = [node for node in draft.below(loop.node.body) if draft.scope(node) is self.scope]
         self._before(start)
-        self.changed = set(self._changed())
+        self.changed = self.bound | set(changed_in(draft, self._body, self.origins))
         after = [node for node in self._own() if draft.start(node) >= end]
         #: bound in the loop alone, read behind it
         self.outliving = {
@@ -102,8 +99,39 @@ class Values:
         if not bindings or any(self._is_sure(where) for where, _ in bindings) or self._has_else(bindings):
             return False
         uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
-        inner = (cst.If, cst.IfExp, cst.BooleanOperation)
-        return all(any(isinstance(each, inner) for each in _until(self.draft, use, self.loop.node)) for use in uses)
+        asked = {word for where, _ in bindings for word in self._asked(where, self.scope)}
+        # A condition about something else (`if step % 4 == 0`) is no sign that there may be nothing to use.
+        return all(asked & {*self._asked(use, self.loop.node)} for use in uses)
+
+    def condition(self, name: str) -> str:
+        """The condition under which a name is there, where it is one that can be asked again."""
+        found = {self.condition_at(where) for where, _ in self.bindings.get(name, [])}
+        return (found.pop() or "") if len(found) == 1 else ""
+
+    def condition_at(self, statement: cst.CSTNode) -> str | None:
+        """The condition of a statement before the loop; empty where there is none, None where it cannot be asked."""
+        if self._is_sure(statement):
+            return ""
+        block = self.draft.parent(statement)
+        around = self.draft.parent(block) if block is not None else None
+        if not isinstance(around, cst.If) or not self._is_sure(around) or around.body is not block:
+            return None
+        names = {each.value for each in (around.test, *self.draft.below(around.test)) if isinstance(each, cst.Name)}
+        is_same = is_plain_read(self.draft, around.test) and not names & self.changed
+        return self.draft.source(around.test) if is_same else None
+
+    def _asked(self, node: cst.CSTNode, within: cst.CSTNode) -> Iterator[str]:
+        """Names in the conditions around a node."""
+        before = node
+        for each in _until(self.draft, node, within):
+            test = each.test if isinstance(each, cst.If | cst.IfExp) and before is not each.test else None
+            test = each.left if isinstance(each, cst.BooleanOperation) and before is not each.left else test
+            for part in (test, *self.draft.below(test)) if test is not None else ():
+                around = self.draft.parent(part)
+                is_part = isinstance(around, cst.Attribute | cst.Subscript) and part is not test
+                if isinstance(part, cst.Name | cst.Attribute | cst.Subscript) and not is_part:
+                    yield self.draft.source(part)
+            before = each
 
     def _is_sure(self, where: cst.CSTNode) -> bool:
         """Whether a statement is always run before the loop: its block, or a `with` in it, holds the loop too."""
@@ -127,28 +155,6 @@ class Values:
     def bound(self) -> set[str]:
         """Names that the loop binds itself."""
         return {name for node in self._body for name in targets_of(node) if name}
-
-    def _changed(self) -> Iterator[str]:
-        yield from self.bound
-        own = {function.name.value for function in self.draft.functions()}
-        for node in self._body:
-            if isinstance(node, cst.AssignTarget | cst.AugAssign):
-                yield _root(node.target)
-            elif isinstance(node, cst.Call):
-                if isinstance(node.func, cst.Attribute) and (
-                    node.func.attr.value in _MUTATORS or self._is_own(_root(node.func))
-                ):
-                    yield _root(node.func)
-                hands = tail(node.func) in own or tail(node.func) in ("shuffle", "fill_diagonal", "copyto", "place")
-                for arg in node.args:
-                    if (hands or (arg.keyword and arg.keyword.value == "out")) and isinstance(arg.value, cst.Name):
-                        yield arg.value.value
-
-    def _is_own(self, name: str) -> bool:
-        """Whether a value is an instance of a class of this file: any method may change it."""
-        origin = self.origins.get(name)
-        classes = {node.name.value for node in self.draft.nodes if isinstance(node, cst.ClassDef)}
-        return isinstance(origin, cst.Call) and tail(origin.func) in classes
 
     @property
     def source(self) -> str:
@@ -317,12 +323,6 @@ def _plain(target: cst.CSTNode) -> Iterator[str]:
     elif isinstance(target, cst.Tuple | cst.List):
         for element in target.elements:
             yield from _plain(element.value)
-
-
-def _root(node: cst.CSTNode) -> str:
-    while isinstance(node, cst.Attribute | cst.Subscript | cst.Call):
-        node = node.func if isinstance(node, cst.Call) else node.value
-    return node.value if isinstance(node, cst.Name) else ""
 
 
 def parameters_of(call: cst.Call, draft: Draft) -> list[str]:

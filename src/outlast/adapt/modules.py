@@ -44,6 +44,7 @@ class Modules:
     loaded: list[str] = field(default_factory=list)  # by their state_dict, models first
     groups: dict[str, str] = field(default_factory=dict)  # list or dict of such
     tensors: list[str] = field(default_factory=list)  # trained by themselves: filled in place
+    under: dict[str, str] = field(default_factory=dict)  # those of `loaded` that are there only under a condition
 
     @property
     def names(self) -> list[str]:
@@ -73,11 +74,15 @@ def find_modules(draft: Draft, values: Values, uses: Uses) -> Modules:
                       "build model and optimizer in the function of the loop")  # fmt: skip
     helpers = [name for name, origin in uses.known.items() if name in uses.used and _helps(uses, name, origin)]
     whole = [name for name in dict.fromkeys([*models, *optimizers, *helpers]) if name not in groups]
-    missing = next((name for name in whole if values.may_be_missing(name)), "")
+    under = {name: values.condition(name) for name in whole if values.may_be_missing(name)}
+    missing = next((name for name, condition in under.items() if not condition), "")
     if missing:
         raise Refusal(f"{missing} is there only under a condition", values.loop.node,
                       f"let it be None otherwise: {missing} = None")  # fmt: skip
-    return Modules(whole, groups, list(dict.fromkeys(tensors)))
+    for name, condition in _apex(draft, values).items():
+        whole.append(name)
+        under.update({name: condition} if condition else {})
+    return Modules(whole, groups, list(dict.fromkeys(tensors)), under)
 
 
 def is_helper(name: str, origin: cst.Call) -> bool:
@@ -105,6 +110,16 @@ def _has_state(uses: Uses, name: str) -> bool:
         for home in uses.holders[name]
         for node in home.body.body
     )
+
+
+def _apex(draft: Draft, values: Values) -> dict[str, str]:
+    """Apex keeps the scales of losses in its module: its name, and the condition under which it is used."""
+    name = next((each for each in ("amp",) if draft.names.resolve(cst.Name(each), [draft.module]) == "apex.amp"), "")
+    calls = [call for call in draft.calls() if name and dotted(call.func) == f"{name}.initialize"]
+    if len(calls) != 1 or draft.scope(calls[0]) is not values.scope:
+        return {}
+    condition = values.condition_at(draft.statement(calls[0]))
+    return {} if condition is None else {name: condition}
 
 
 def own_modules(draft: Draft) -> set[str]:

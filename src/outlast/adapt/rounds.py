@@ -85,14 +85,14 @@ def _instances(draft: Draft, name: str) -> set[str]:
 
 
 def _is_either(draft: Draft, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether two places lie in different branches of one `if`."""
+    """Whether two places lie in different branches of one `if`, or one where the other has failed."""
     branches = {id(each): branch for each, branch in _branches(draft, one)}
     return any(branches.get(id(each), branch) is not branch for each, branch in _branches(draft, other))
 
 
-def _branches(draft: Draft, node: cst.CSTNode) -> Iterator[tuple[cst.If, cst.CSTNode]]:
+def _branches(draft: Draft, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
     before = node
     for each in draft.above(node):
-        if isinstance(each, cst.If):
+        if isinstance(each, cst.If) or (isinstance(each, cst.Try) and before is not each.finalbody):
             yield each, before
         before = each

@@ -42,6 +42,7 @@ class State:
     generators: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     maybe: frozenset[str] = frozenset()  # those of `loaded` that can be None
+    under: tuple[tuple[str, str], ...] = ()  # those of `loaded` that are there only under a condition
     groups: tuple[
         tuple[str, str], ...
     ] = ()  # lists and dictionaries of objects with a `state_dict`, each with its kind
@@ -253,12 +254,14 @@ def _load_group(draft: Draft, name: str, kind: str, names: Names) -> list[str]:
 
 
 def _state_of(name: str, state: State) -> str:
-    return f"None if {name} is None else {name}.state_dict()" if name in state.maybe else f"{name}.state_dict()"
+    condition = dict(state.under).get(name, f"{name} is not None" if name in state.maybe else "")
+    return f"{name}.state_dict() if {condition} else None" if condition else f"{name}.state_dict()"
 
 
 def _load_lines(name: str, state: State, names: Names) -> list[str]:
     load = f'{name}.load_state_dict({names.state}["{name}"])'
-    return [f"    if {name} is not None:", f"        {load}"] if name in state.maybe else [f"    {load}"]
+    condition = dict(state.under).get(name, f"{name} is not None" if name in state.maybe else "")
+    return [f"    if {condition}:", f"        {load}"] if condition else [f"    {load}"]
 
 
 def call_lines(head: str, items: list[str], end: str) -> list[str]:

@@ -21,7 +21,16 @@ _ANEW = "save it with outlast.save if its state matters"
 
 def is_torch(draft: Draft, values: Values, uses: Uses) -> bool:
     """Whether a loop trains something of torch that it has a name for."""
-    return bool(find_optimizers(values, uses) or _optimizer_groups(uses) or _leaves(draft, uses))
+    return bool(
+        find_optimizers(values, uses) or _optimizer_groups(uses) or _leaves(draft, uses) or _by_hand(draft, uses)
+    )
+
+
+def _by_hand(draft: Draft, uses: Uses) -> list[str]:
+    """Models whose parameters the loop changes itself: `p.data.add_(p.grad, alpha=-lr)`."""
+    if "torch" not in draft.names.roots or not {"backward", "grad"} <= draft.words:
+        return []
+    return [name for name, methods in uses.methods.items() if "parameters" in methods and "." not in name]
 
 
 def _optimizer_groups(uses: Uses) -> list[str]:
@@ -29,7 +38,7 @@ def _optimizer_groups(uses: Uses) -> list[str]:
 
 
 def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
-    optimized = find_optimizers(values, uses) or _optimizer_groups(uses)
+    optimized = find_optimizers(values, uses) or _optimizer_groups(uses) or _by_hand(draft, uses)
     found = find_modules(draft, values, uses) if optimized else Modules()
     tensors = [*found.tensors, *(name for name in _leaves(draft, uses) if name not in found.names)]
     generators = [name for name, origin in uses.known.items() if _is_generator(draft, origin)]
@@ -44,7 +53,7 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     return State(
         "torch", tuple(found.loaded), tuple(generators), tuple(dict.fromkeys(kept)),
         maybe=frozenset(name for name in found.loaded if uses.may_be_none(name)),
-        groups=tuple(found.groups.items()), tensors=tuple(tensors),
+        under=tuple(found.under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
         outer=frozenset(reached - global_names(draft, values.scope)),
     )  # fmt: skip
 

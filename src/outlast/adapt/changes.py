@@ -1,0 +1,93 @@
+"""Which names a block of statements changes, by itself or through functions of the same file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.migrate.tree import tail
+
+_MUTATORS = frozenset(
+    "append extend add update insert pop remove clear setdefault appendleft popleft sort reverse partial_fit fit step "
+    "push shuffle permutation integers normal uniform random choice standard_normal randn".split()
+)
+#: Functions that change what they are given.
+_FILL = frozenset({"shuffle", "fill_diagonal", "copyto", "place"})
+
+
+def changed_in(
+    draft: Draft, nodes: Sequence[cst.CSTNode], origins: Mapping[str, cst.BaseExpression | None]
+) -> Iterator[str]:
+    """Names whose values are changed in place, or may be: by assignment to a part, by a method, by a function."""
+    own = {function.name.value: function for function in draft.functions()}
+    classes = {node.name.value for node in draft.nodes if isinstance(node, cst.ClassDef)}
+
+    def is_object(name: str) -> bool:
+        """Of a class of this file: any method may change it."""
+        origin = origins.get(name)
+        return isinstance(origin, cst.Call) and tail(origin.func) in classes
+
+    for node in nodes:
+        if isinstance(node, cst.AssignTarget | cst.AugAssign):
+            yield _root(node.target)
+        elif isinstance(node, cst.Call):
+            if isinstance(node.func, cst.Attribute) and (
+                node.func.attr.value in _MUTATORS or is_object(_root(node.func))
+            ):
+                yield _root(node.func)
+            function, fills = own.get(tail(node.func)), tail(node.func) in _FILL
+            for at, arg in enumerate(node.args):
+                if isinstance(arg.value, cst.Name) and (
+                    fills
+                    or (arg.keyword and arg.keyword.value == "out")
+                    or (function is not None and _may_change(draft, function, arg, at, own))
+                ):
+                    yield arg.value.value
+
+
+def _may_change(
+    draft: Draft, function: cst.FunctionDef, arg: cst.Arg, at: int, own: dict[str, cst.FunctionDef], depth: int = 3
+) -> bool:
+    """Whether a function of this file may change what it is given: a value that is only read stays as it is."""
+    params = [param.name.value for param in (*function.params.params, *function.params.kwonly_params)]
+    at += params[:1] == ["self"]
+    name = arg.keyword.value if arg.keyword else params[at] if at < len(params) and not arg.star else ""
+    if name not in params or not depth:
+        return True
+    for node in draft.below(function.body):
+        if isinstance(node, cst.AssignTarget) and not isinstance(node.target, cst.Name) and _root(node.target) == name:
+            return True
+        if isinstance(node, cst.AugAssign) and _root(node.target) == name:
+            return True
+        if isinstance(node, cst.Call) and _changes(draft, node, name, function, own, depth):
+            return True
+    return False
+
+
+def _changes(
+    draft: Draft, call: cst.Call, name: str, function: cst.FunctionDef, own: dict[str, cst.FunctionDef], depth: int
+) -> bool:
+    if isinstance(call.func, cst.Attribute) and _root(call.func) == name:
+        method = call.func.attr.value
+        if method in _MUTATORS or (method in own and _is_method(own[method])):
+            return True
+    called = own.get(tail(call.func))
+    for place, each in enumerate(call.args):
+        if isinstance(each.value, cst.Name) and each.value.value == name:
+            if called is function or tail(call.func) in _FILL:
+                return True
+            if called is not None and _may_change(draft, called, each, place, own, depth - 1):
+                return True
+    return False
+
+
+def _is_method(function: cst.FunctionDef) -> bool:
+    return bool(function.params.params) and function.params.params[0].name.value == "self"
+
+
+def _root(node: cst.CSTNode) -> str:
+    while isinstance(node, cst.Attribute | cst.Subscript | cst.Call):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return node.value if isinstance(node, cst.Name) else ""
