@@ -77,9 +77,25 @@ def train(fold):
 """
 
 
-@pytest.mark.parametrize("after", ["for fold in range(5):\n    train(fold)", "train(0)\ntrain(1)"])
+@pytest.mark.parametrize(
+    "after",
+    [
+        "for fold in range(5):\n    train(fold)",
+        "train(0)\ntrain(1)",
+        "def every():\n    return [train(f) for f in (1, 2)]\nevery()",
+    ],
+)
 def test_trainings_one_after_the_other_never_share_a_checkpoint(after):
-    assert "done more than once" in said(adapt(MODEL.format(before="", after=after)), Kind.HAND)
+    done = adapt(MODEL.format(before="", after=after))
+    assert done.is_complete and 'f"resume-{next(training_count)}.pt"' in done.text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("import optuna", "for fold in range(5):\n    train(fold)"), ("", "while left():\n    train(0)")],
+)
+def test_trainings_of_which_another_start_may_have_others_are_refused(before, after):
+    assert "done more than once" in said(adapt(MODEL.format(before=before, after=after)), Kind.HAND)
 
 
 @pytest.mark.parametrize(

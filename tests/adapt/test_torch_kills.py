@@ -190,6 +190,51 @@ SHAPES = {
     """,
 }
 
+FOLLOWING = {
+    "folds": """
+        def train(fold):
+            net = nn.Linear(1, 1)
+            opt = torch.optim.SGD(net.parameters())
+            for epoch in range(3):
+                for x, y in POINTS[fold:]:
+                    loss = step(net, opt, x, y)
+                print(fold, epoch, loss)
+            return net(1.0).item() + torch.draw()
+        scores = []
+        for fold in range(3):
+            scores.append(train(fold))
+        print("end", scores)
+    """,
+    "seeds around the loop itself": """
+        scores = []
+        for seed in (3, 5):
+            torch.manual_seed(seed)
+            net = nn.Linear(1, 1)
+            opt = torch.optim.SGD(net.parameters())
+            best = 9.0
+            for epoch in range(3):
+                for x, y in POINTS:
+                    best = min(best, step(net, opt, x, y))
+                print(seed, epoch, best)
+            scores.append(best)
+        print("end", scores)
+    """,
+    "one training and then another": """
+        net = nn.Linear(1, 1)
+        opt = torch.optim.SGD(net.parameters(), 0.05)
+        for epoch in range(3):
+            for x, y in POINTS:
+                loss = step(net, opt, x, 0.0)
+            print("first", epoch, loss)
+        opt = torch.optim.SGD(net.parameters(), 0.2)
+        for epoch in range(2, 8, 2):
+            for x, y in POINTS:
+                loss = step(net, opt, x, y)
+            print("then", epoch, loss)
+        print("end", net(1.0).item())
+    """,
+}
+
 
 def _build():
     net = pretend.Linear()
@@ -228,6 +273,23 @@ def test_a_training_ends_with_the_same_numbers(shape, run, tmp_path):
         for _ in range(2):
             seen = run(done.text, env=env).output.splitlines()
             assert seen == lines[len(lines) - len(seen) :], f"killed after line {at}"
+            assert len(seen) < len(lines) or at == 1, "it must not begin anew"
+
+
+@pytest.mark.parametrize("shape", FOLLOWING)
+def test_trainings_that_follow_on_one_another_end_with_the_same_numbers(shape, run, tmp_path):
+    """Of one that is done the last round may be run again, for what follows it; all numbers are as without a stop."""
+    text = HEAD + STEP + textwrap.dedent(FOLLOWING[shape])
+    lines = run(text).output.splitlines()
+    done = adapt(text)
+    assert done.is_complete and run(done.text).output.splitlines() == lines
+    for at in range(1, len(lines)):
+        env = {"OUTLAST_CHECKPOINT": str(tmp_path / f"kept{at}")}
+        assert run(done.text, env=env, kill_after=at).was_killed
+        for _ in range(2):
+            seen = run(done.text, env=env).output.splitlines()
+            rest = iter(lines)
+            assert all(line in rest for line in seen) and seen[-1] == lines[-1], f"killed after line {at}"
             assert len(seen) < len(lines) or at == 1, "it must not begin anew"
 
 

@@ -46,7 +46,15 @@ class Loop:
     @property
     def stop(self) -> cst.BaseExpression | None:
         """Where counting ends; None where only the loop itself knows."""
-        return None if self.counter is None or self.is_endless else places(self.counter)[-1].value
+        if self.counter is None or self.is_endless:
+            return None
+        return places(self.counter)[0 if len(places(self.counter)) == 1 else 1].value
+
+    @property
+    def stride(self) -> cst.BaseExpression | None:
+        """What is added in each round; None for 1."""
+        given = places(self.counter) if self.counter is not None else []
+        return given[2].value if len(given) == 3 else None
 
     @property
     def is_endless(self) -> bool:
@@ -58,6 +66,16 @@ class Loop:
 
 def find_loops(draft: Draft) -> list[Loop]:
     """Outermost counting loops that could be a training, those named like one first."""
+    return named_first([loop for loop in find_counting(draft) if is_outermost(draft, loop.node)])
+
+
+def named_first(found: list[Loop]) -> list[Loop]:
+    """Those that are called like a training; all where none is."""
+    return [loop for loop in found if _NAMED.match(loop.variable)] or found
+
+
+def find_counting(draft: Draft) -> list[Loop]:
+    """Counting loops that could be a training; loops over folds, seeds or settings may be around them."""
     found = []
     for node in draft.nodes:
         if not isinstance(node, cst.For) or not isinstance(node.target, cst.Name):
@@ -66,12 +84,21 @@ def find_loops(draft: Draft) -> list[Loop]:
         top: cst.CSTNode = node
         if counter is None and isinstance(node.iter, cst.Name):
             counter, top = _named_counter(draft, node, node.iter.value)
-        if counter is None or not is_outermost(draft, node) or not isinstance(node.body, cst.IndentedBlock):
+        if counter is None or not _is_top(draft, node) or not isinstance(node.body, cst.IndentedBlock):
             continue
         if _ROUND.fullmatch(node.target.value) and not any(arg.star for arg in counter.args):
             found.append(Loop(node, node.target.value, counter, top))
-    named = [loop for loop in found if _NAMED.match(loop.variable)]
-    return named or found
+    return found
+
+
+def _is_top(draft: Draft, node: cst.For) -> bool:
+    """Whether no loop around it is a training itself."""
+    for each in _within_scope(draft, node):
+        if isinstance(each, cst.While):
+            return False
+        if isinstance(each, cst.For) and _counter(draft, each.iter) is not None and _is_counter(tail(each.target)):
+            return False
+    return True
 
 
 def find_while_loops(draft: Draft) -> list[Loop]:
@@ -135,7 +162,7 @@ def _counter(draft: Draft, node: cst.BaseExpression) -> cst.Call | None:
         return None
     name = tail(node.func)
     if name in ("range", "trange", "xrange"):
-        return node if name != "xrange" and len(places(node)) in (1, 2) else None
+        return node if name != "xrange" and len(places(node)) in (1, 2, 3) else None
     if draft.resolve(node.func) == "itertools.count":
         return node if len(node.args) == len(places(node)) < 2 else None
     first = positional(node, 0)

@@ -17,9 +17,16 @@ from outlast.migrate.engine import Kind
 _LINES = {"torch": torch_lines, "plain": plain_lines, "session": session_lines, "tensorflow": tensorflow_lines}
 
 
-def inject(draft: Draft, values: Values, state: State, value: str) -> None:
+def inject(
+    draft: Draft, values: Values, state: State, value: str, *, file: str = "resume", repeats: bool = False
+) -> None:
     """Make a loop go on from its last whole checkpoint and leave one after each round."""
-    names = Names.choose(draft, values.loop.variable)
+    names = dataclasses.replace(Names.choose(draft, values.loop.variable), file=file)
+    if repeats:
+        # A training that is done goes through its loop no more, and what follows comes out as before.
+        names = dataclasses.replace(names, count=draft.free("training_count"))
+        draft.need_import("itertools")
+        draft.add_on_top([f"{names.count} = itertools.count()"])
     if state.kind == "torch" and may_be_several(draft):
         names = dataclasses.replace(names, here=draft.free("saves_here"))
     draft.need_import("os")
@@ -63,4 +70,9 @@ def _is_last(draft: Draft, values: Values) -> tuple[str, str] | None:
     if loop.stop is None:
         return None
     stop = draft.source(loop.stop)
-    return f"{loop.variable} + 1 < {stop}", f"{loop.variable} + 1 >= {stop}"
+    if loop.stride is not None and not isinstance(loop.stride, cst.Integer):
+        # It may count downwards.
+        rest = f"len(range({loop.variable}, {stop}, {draft.source(loop.stride)}))"
+        return f"{rest} > 1", f"{rest} <= 1"
+    stride = draft.source(loop.stride) if loop.stride is not None else "1"
+    return f"{loop.variable} + {stride} < {stop}", f"{loop.variable} + {stride} >= {stop}"

@@ -36,10 +36,14 @@ class Values:
             for node in after
             if isinstance(node, cst.Name) and node.value in self.bound and node.value not in self.origins
         }
-        is_read = any(isinstance(node, cst.Name) and node.value == loop.variable for node in after)
+        is_read = any(node.value == loop.variable and not self._is_counted_anew(node) for node in after)
         # What a `while` loop counts with is there before it and saved like any value; a `for` loop binds it.
         if is_read and loop.counter is not None:
             self.outliving.add(loop.variable)
+
+    def _is_counted_anew(self, node: cst.Name) -> bool:
+        """Whether another loop with the same counter gives a name its value."""
+        return any(isinstance(each, cst.For) and tail(each.target) == node.value for each in self.draft.above(node))
 
     def _own(self) -> Iterator[cst.Name]:
         return (

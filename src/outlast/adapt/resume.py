@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from outlast.adapt.counters import Loop, find_loops, find_while_loops, is_outermost
+from outlast.adapt.counters import Loop, find_counting, find_loops, find_while_loops, is_outermost, named_first
 from outlast.adapt.draft import Draft
 from outlast.adapt.engines import plan_ignite
 from outlast.adapt.fitting import plan_keras, plan_mindspore
@@ -21,7 +21,7 @@ from outlast.adapt.kept import NOT_KEPT, global_names, kept_fields, kept_values
 from outlast.adapt.lightning import plan_lightning
 from outlast.adapt.loops import Values
 from outlast.adapt.own import find_own_resume
-from outlast.adapt.rounds import refuse_repeated, repeated_at
+from outlast.adapt.rounds import may_count, refuse_repeated, repeated_at
 from outlast.adapt.state import PASSING, RULE, Refusal, State, random_sources
 from outlast.adapt.tracked import Tracked
 from outlast.adapt.trained import is_torch, torch_state
@@ -79,33 +79,71 @@ def _plan(draft: Draft) -> Plan:
     for fitted in (plan_transformers(draft), plan_keras(draft), plan_mindspore(draft), plan_ignite(draft)):
         if fitted is not None:
             return Plan(*fitted)
-    counting = [Values(draft, loop) for loop in find_loops(draft)]
+    nested = [Values(draft, loop) for loop in find_counting(draft)]
     whiles = [values for values in (Values(draft, loop) for loop in find_while_loops(draft)) if _counts(values)]
+    uses = {id(values): Uses(draft, values) for values in (*nested, *whiles)}
+    torch = [values for values in (*nested, *whiles) if is_torch(draft, values, uses[id(values)])]
+    if torch:
+        return _plan_torch(draft, torch, uses)
+    outer = {id(loop.node) for loop in find_loops(draft)}
+    counting = [values for values in nested if id(values.loop.node) in outer]
     candidates = [*counting, *whiles]
     if not candidates:
         raise _no_loop(draft)
-    uses = {id(values): Uses(draft, values) for values in candidates}
-    torch = [values for values in candidates if is_torch(draft, values, uses[id(values)])]
     sessions = [values for values in candidates if _session(draft, values)]
-    tensorflow = [values for values in candidates if not torch and Tracked(draft, values).is_training]
+    tensorflow = [values for values in candidates if Tracked(draft, values).is_training]
     plain = [values for values in counting if values.carried()] or [values for values in whiles if values.carried()]
-    found = _outer(torch or sessions or tensorflow or plain)
+    found = _outer(sessions or tensorflow or plain)
     if not found:
         advice = "let the loop's function hold model and optimizer, or use outlast.epochs and outlast.save"
         where = candidates[0].loop.node
         raise Refusal("the training loop changes nothing that is visible in its function", where, advice)
     if len(found) > 1:
-        lines = ", ".join(str(draft.line(values.loop.node)) for values in found)
-        advice = "name the one to go on with: for epoch in outlast.epochs(N)"
-        raise Refusal(f"there are {len(found)} training loops (lines {lines})", found[0].loop.node, advice)
+        raise _several(draft, found)
     values = found[0]
     refuse_repeated(draft, values.loop.node)
     find_state = _session_state if sessions else _tensorflow_state if tensorflow else _plain_state
-    state = torch_state(draft, values, uses[id(values)]) if torch else find_state(draft, values)
+    state = find_state(draft, values)
+    _check(draft, values)
+    return Plan(values.loop.node, lambda value: inject(draft, values, state, value))
+
+
+def _plan_torch(draft: Draft, found: list[Values], uses: dict[int, Uses]) -> Plan:
+    """Trainings of torch, one after the other: each has its checkpoint, and one that is done is passed at once."""
+    run = {id(each) for values in found for each in (*values.run_functions(), *uses[id(values)].functions)}
+    inside = {id(node) for values in found for node in draft.below(values.loop.node)}
+    found = [values for values in found if id(values.loop.node) not in inside]
+    found = [values for values in found if id(values.scope) not in run] or found
+    named = {id(loop.node) for loop in named_first([values.loop for values in found])}
+    found = [values for values in found if id(values.loop.node) in named]
+    if len({id(values.scope) for values in found}) > 1:
+        raise _several(draft, found)
+    planned = []
+    for at, values in enumerate(found):
+        is_again = repeated_at(draft, values.loop.node) is not None
+        if is_again and not may_count(draft, values.loop.node):
+            refuse_repeated(draft, values.loop.node)
+        state = torch_state(draft, values, uses[id(values)])
+        _check(draft, values)
+        planned.append((values, state, f"resume{at + 1 if at else ''}{'-' if is_again else ''}", is_again))
+
+    def apply(value: str) -> None:
+        for values, state, file, repeats in planned:
+            inject(draft, values, state, value, file=file, repeats=repeats)
+
+    return Plan(found[0].loop.node, apply)
+
+
+def _check(draft: Draft, values: Values) -> None:
     _refuse_loop(draft, values)
     random_sources(draft)
     _say_places(draft, values)
-    return Plan(values.loop.node, lambda value: inject(draft, values, state, value))
+
+
+def _several(draft: Draft, found: list[Values]) -> Refusal:
+    lines = ", ".join(str(draft.line(values.loop.node)) for values in found)
+    advice = "name the one to go on with: for epoch in outlast.epochs(N)"
+    return Refusal(f"there are {len(found)} training loops (lines {lines})", found[0].loop.node, advice)
 
 
 def _counts(values: Values) -> bool:

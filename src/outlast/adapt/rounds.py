@@ -11,7 +11,9 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.state import Refusal
 from outlast.migrate.tree import dotted, tail
 
-_REPEATS = (cst.For, cst.While, cst.CompFor)
+#: Libraries that choose the next training by what came out of those before.
+_SEARCHES = frozenset("optuna hyperopt ray skopt nni ax bayes_opt keras_tuner kerastuner nevergrad deap".split())
+_REPEATS = (cst.For, cst.While, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
 def refuse_repeated(draft: Draft, node: cst.CSTNode) -> None:
@@ -20,6 +22,23 @@ def refuse_repeated(draft: Draft, node: cst.CSTNode) -> None:
     if again is not None:
         said = f"the training is done more than once (again in line {draft.line(again)}), with one checkpoint for all"
         raise Refusal(said, node, "start each one as a run of its own, or save by hand: outlast.save")
+
+
+def may_count(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether trainings that follow on one another can be told apart by counting them: each start has the same ones."""
+    if not draft.names.roots.isdisjoint(_SEARCHES):
+        return False
+    seen: set[int] = set()
+    waiting = [node]
+    while waiting:
+        at = waiting.pop()
+        if any(isinstance(each, cst.While) for each in _within(draft, at)):
+            return False
+        function = draft.scope(at)
+        if isinstance(function, cst.FunctionDef) and id(function) not in seen:
+            seen.add(id(function))
+            waiting += _calls(draft, function)
+    return True
 
 
 def repeated_at(draft: Draft, node: cst.CSTNode) -> cst.CSTNode | None:
@@ -52,7 +71,8 @@ def _within(draft: Draft, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         if isinstance(each, cst.FunctionDef):
             return
         # What a loop runs over is computed once, and what follows on its end is run once.
-        if not (isinstance(each, cst.For) and before in (each.iter, each.orelse)):
+        is_once = isinstance(each, cst.For) and before in (each.iter, each.orelse)
+        if not is_once and not isinstance(before, cst.CompFor):
             yield each
         before = each
 

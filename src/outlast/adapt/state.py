@@ -58,6 +58,8 @@ class Names:
     path: str
     first: str
     state: str
+    file: str = "resume"  # what the checkpoint is called; of several trainings each has its own
+    count: str = ""  # what counts the trainings of one start, where there are several
     here: str = ""  # whether this process is the one that saves; empty where there is only one
 
     @classmethod
@@ -68,9 +70,15 @@ class Names:
 
 def place_lines(names: Names, value: str, file: str) -> list[str]:
     """Where the checkpoint lies: given by the stint, or by the contract's output folder (`value`, may be empty)."""
+    stem, _, suffix = file.rpartition(".")
+    named = f'"{file}"'
+    if stem == "resume" and names.count:
+        named = f'f"{names.file}{{next({names.count})}}.{suffix}"'
+    elif stem == "resume":
+        named = f'"{names.file}.{suffix}"'
     return [
         f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
-        f'{names.path} = os.path.join({names.folder} or "", "{file}")',
+        f'{names.path} = os.path.join({names.folder} or "", {named})',
     ]
 
 
@@ -83,7 +91,10 @@ def begin_lines(draft: Draft, values: Values, names: Names) -> list[str]:
 
 def count_lines(values: Values, names: Names) -> list[str]:
     counter = values.loop.variable
-    return [f'    {names.first} = {names.state}["{counter}"] + 1'] if values.loop.counter is not None else []
+    if values.loop.counter is None:
+        return []
+    stride = values.draft.source(values.loop.stride) if values.loop.stride is not None else "1"
+    return [f'    {names.first} = {names.state}["{counter}"] + {stride}']
 
 
 def round_pairs(values: Values) -> list[str]:
