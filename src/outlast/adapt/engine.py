@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from outlast.adapt.commands import find_command, find_flags, parsing_import, reads_command_line
+from outlast.adapt.dataclass_options import DataclassSetup, with_dataclasses
 from outlast.adapt.downloads import download_sites, report_downloads, stop_downloads
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Flow
@@ -86,7 +87,8 @@ class _Adapting:
         if self.needs.needs_entry and "moxing" not in self.draft.names.roots:
             said = "under this contract paths are addresses: the job starts an entry script that copies"
             self.draft.say(Kind.DIFFERS, "entry", self.draft.first, said, "write it with: --entry")
-        native = find_argparse(self.draft) or find_flags(self.draft) or find_command(self.draft)
+        own = find_argparse(self.draft) or find_flags(self.draft) or find_command(self.draft)
+        native = with_dataclasses(self.draft, own)
         flow = Flow(self.draft, native.holders if native else frozenset(), native.parameters if native else {})
         copies = "moxing" in self.draft.names.roots
         sinks = find_sinks(self.draft)
@@ -135,7 +137,7 @@ class _Adapting:
             arg.star == "**" and isinstance(arg.value, cst.Call) and tail(arg.value.func) == "vars"
             for call in self.draft.calls() for arg in call.args
         )  # fmt: skip
-        can_grow = not has_commands and not hands_on
+        can_grow = not has_commands and not hands_on and not isinstance(native, DataclassSetup)
         if native is not None and can_grow and all(native.reaches(place) for place in places):
             return native
         early = parsing_import(self.draft) if native is None else None

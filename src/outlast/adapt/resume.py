@@ -76,7 +76,10 @@ def _plan(draft: Draft) -> Plan:
     lightning = plan_lightning(draft)
     if lightning is not None:
         return Plan(lightning[0][0], lightning[1], saves_results=True, also=lightning[0][1:])
-    for fitted in (plan_transformers(draft), plan_keras(draft), plan_mindspore(draft), plan_ignite(draft)):
+    trainer = plan_transformers(draft)
+    if trainer is not None:
+        return Plan(*trainer, saves_results=True)
+    for fitted in (plan_keras(draft), plan_mindspore(draft), plan_ignite(draft)):
         if fitted is not None:
             return Plan(*fitted)
     nested = [Values(draft, loop) for loop in find_counting(draft)]

@@ -65,6 +65,10 @@ class Setup:
         """Lines that end the script as its parser does without an option; none where that is not possible."""
         return []
 
+    def hand_on(self, contract: str, options: Sequence[tuple[str, str]]) -> list[str]:
+        """Lines that tell what reads the command line later of the contract's options, which were taken away."""
+        return []
+
     def alias(self, option: Option, name: str) -> bool:
         """Give an option a second name; False where that is not possible."""
         if option.call is None or not option.flags:
@@ -127,6 +131,7 @@ class CreatedSetup(Setup):
             f"{parser} = argparse.ArgumentParser({'add_help=False, ' if self.takes else ''}allow_abbrev=False)",
             *(f'{parser}.add_argument("--{name}", default=None, help="{words}")' for name, words in options),
             f"{taken} = {parser}.parse_known_args()",
+            *(self.inner.hand_on(self.holder, options) if self.inner is not None else []),
         ]
         modules = ["argparse", "sys"] if self.takes else ["argparse"]
         if self.before is not None:

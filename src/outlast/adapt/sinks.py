@@ -91,8 +91,6 @@ _METHODS = {
     "savefig": (0, "fname", Role.OUTPUT, False), "save_weights": (0, "filepath", Role.OUTPUT, False),
     "save_pretrained": (0, "save_directory", Role.OUTPUT, True), "save_model": (0, "fname", Role.OUTPUT, False),
     "SummaryWriter": (0, "log_dir", Role.OUTPUT, True), "TensorBoard": (0, "log_dir", Role.OUTPUT, True),
-    "TrainingArguments": (0, "output_dir", Role.OUTPUT, True),
-    "Seq2SeqTrainingArguments": (0, "output_dir", Role.OUTPUT, True),
     "Trainer": (99, "default_root_dir", Role.OUTPUT, True),
     "CSVLogger": (0, "filename", Role.OUTPUT, False), "load_weights": (0, "filepath", Role.WEIGHTS, False),
     "from_pretrained": (0, "pretrained_model_name_or_path", Role.WEIGHTS, True),
@@ -106,6 +104,10 @@ _PATH_METHODS = {
     "is_dir": None,
 }  # fmt: skip
 _FOLDER_METHODS = frozenset({"glob", "rglob", "iterdir", "mkdir"})
+#: classes with an output_dir: those of transformers and trl, and their kin from other files
+TRAINING_ARGUMENTS = re.compile(
+    r"\w*(?:TrainingArguments|TrainingArgs)|(?:SFT|DPO|PPO|GRPO|KTO|ORPO|CPO|Reward|RLOO|BCO|GKD)Config"
+)
 _SAVERS = re.compile(r"(?:^|_)saver$")
 #: classes and functions from elsewhere that read a data set: `VOCDataset`, `build_dataset`, `get_loader`, `load_data`
 _READERS = re.compile(
@@ -186,6 +188,8 @@ def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
         if name.startswith("mindspore.") or argument(call, "directory"):
             return _at(call, 1, "directory", Role.OUTPUT, True)
         return _at(call, 0, "filepath", Role.OUTPUT, False)
+    if TRAINING_ARGUMENTS.fullmatch(last):
+        return _at(call, 0, "output_dir", Role.OUTPUT, True)
     if last in _METHODS and not (last == "save_model" and len(call.args) > 1):
         return _at(call, *_METHODS[last])
     if not isinstance(call.func, cst.Attribute):

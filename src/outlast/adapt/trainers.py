@@ -1,72 +1,86 @@
-"""Resuming where a Trainer owns the loop: that of Hugging Face's transformers."""
+"""Resuming where a Trainer owns the loop: that of Hugging Face's transformers, and those made from it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.rounds import refuse_repeated
+from outlast.adapt.makers import class_path, makers, may_run
+from outlast.adapt.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.state import ENVIRON, RULE, Refusal
-from outlast.adapt.wrapping import Fitted, add_argument
+from outlast.adapt.wrapping import Fitted, add_helpers, wrap_method
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import dotted, tail
+from outlast.migrate.tree import argument
+
+_ROOTS = frozenset({"transformers", "trl", "sentence_transformers", "optimum", "adapters", "unsloth"})
+_TRAINER = re.compile(rf"(?:{'|'.join(sorted(_ROOTS))})\.(?:\w+\.)*\w*Trainer")
+_ADVICE = "use trainer.train(resume_from_checkpoint=…), and keep its output_dir"
 
 
 def plan_transformers(draft: Draft) -> Fitted | None:
-    """One `trainer.train()`: the Trainer keeps everything itself, and has to be told where it stopped."""
-    if not {"transformers", "trl"} & draft.names.roots or not any(word.endswith("Trainer") for word in draft.words):
+    """`trainer.train()`: the Trainer keeps everything itself, and has to be told where it stopped."""
+    if not _ROOTS & draft.names.roots:
         return None
-    call = _only_call(draft, "train", r"\w*Trainer")
-    if "get_last_checkpoint" in draft.words:
-        raise Refusal("the Trainer goes on from the last checkpoint in its output_dir", None, "", Kind.KEPT)
-    if call is None or call.args:
-        raise Refusal("the Trainer saves and resumes by itself", None,
-                      "use trainer.train(resume_from_checkpoint=…) and output_dir", Kind.DIFFERS)  # fmt: skip
-    return draft.statement(call), lambda value: _last_checkpoint(draft, call, value)
+    made = [call for call in draft.calls() if _is_trainer(draft, call)]
+    calls = [call for call in draft.calls() if _is_train(draft, call)]
+    if not calls:
+        if made:
+            raise Refusal("the Trainer trains in another file", draft.statement(made[0]), _ADVICE)
+        return None
+    for call in calls:
+        refuse_repeated(draft, call)
+    return calls[0], lambda value: _resume(draft, calls, value)
 
 
-def _last_checkpoint(draft: Draft, call: cst.Call, value: str) -> None:
+def _is_trainer(draft: Draft, call: cst.Call) -> bool:
+    path = class_path(draft, call)
+    if _TRAINER.fullmatch(path):
+        return True
+    # One of another file of the script, `QuestionAnsweringTrainer(args=training_args, …)`, or of a star import.
+    is_like = path.rpartition(".")[2].endswith("Trainer") and argument(call, "args") is not None
+    return is_like and any(word.endswith(("TrainingArguments", "Config")) for word in draft.words)
+
+
+def _is_train(draft: Draft, call: cst.Call) -> bool:
+    func = call.func
+    if not isinstance(func, cst.Attribute) or func.attr.value != "train" or not may_run(draft, call):
+        return False
+    return any(_is_trainer(draft, each) for each in makers(draft, func.value))
+
+
+def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
     draft.need_import("glob", "os")
-    folder, last, saved = draft.free("resume_dir"), draft.free("resume_from"), draft.free("resume_states")
-    trainer, statement = _owner(call), draft.statement(call)
-    draft.add_before(statement, [
-        f"{folder} = {ENVIRON}" + (f" or {value}" if value else ""),
-        f"{last} = None",
-        f"if {folder}:",
+    go_on = draft.free("resume_train")
+    add_helpers(draft, calls[0], [], [
+        "",
+        f'def {go_on}(train, folder=None, name=""):',
+        '    """Let a Trainer go on from its last checkpoint if there is a folder for that; else it trains as ever."""',
+        f"    args, keeps = train.__self__.args, {ENVIRON} or folder",
+        "",
+        "    def train_on(resume_from_checkpoint=None, *given, **words):",
+        "        if folder and not os.path.abspath(args.output_dir).startswith(os.path.abspath(folder)):",
+        "            args.output_dir = folder",
+        '        if getattr(getattr(args, "save_strategy", None), "value", "") == "no":  # nothing to go on from',
+        '            args.save_strategy, args.save_total_limit = type(args.save_strategy)("epoch"), 1',
+        "        results, args.output_dir = args.output_dir, os.path.join(keeps, name)",
         # The Trainer writes this file last: a checkpoint without it was cut off.
-        f'    {saved} = glob.glob(os.path.join({trainer}.args.output_dir, "checkpoint-[0-9]*", "trainer_state.json"))',
-        f'    {last} = max(map(os.path.dirname, {saved}), key=lambda each: int(each.rpartition("-")[2]), default=None)',
+        '        whole = glob.glob(os.path.join(args.output_dir, "checkpoint-[0-9]*", "trainer_state.json"))',
+        '        last = max(map(os.path.dirname, whole), key=lambda each: int(each.rpartition("-")[2]), default=None)',
+        "        asked = None if resume_from_checkpoint is True else resume_from_checkpoint",
+        "        try:",
+        "            return train(last or asked, *given, **words)",
+        "        finally:",
+        "            args.output_dir = results",
+        "",
+        "    return train_on if keeps else train",
+        "",
     ])  # fmt: skip
-    add_argument(draft, call, f"resume_from_checkpoint={last}")
-    draft.say(Kind.CHANGED, RULE, statement, "goes on from the last checkpoint in its output_dir")
-
-
-def _only_call(draft: Draft, method: str, made_by: str) -> cst.Call | None:
-    """The one call of a method on something that such a class made and that has a name; refused when repeated."""
-    made = _made_by(draft, made_by)
-    calls = [
-        call for call in draft.calls()
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == method and dotted(call.func.value) in made
-    ]  # fmt: skip
-    if len(calls) != 1:
-        return None
-    statement = draft.statement(calls[0])
-    if not draft.stands_alone(statement):
-        raise Refusal(f"{method} shares its line with something else", statement)
-    refuse_repeated(draft, calls[0])
-    return calls[0]
-
-
-def _made_by(draft: Draft, classes: str) -> dict[str, cst.Call]:
-    """Names that are given to what such a class makes, and the call that makes it."""
-    return {
-        dotted(target.target): node.value for node in draft.nodes
-        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call)
-        and re.fullmatch(classes, tail(node.value.func)) for target in node.targets
-    }  # fmt: skip
-
-
-def _owner(call: cst.Call) -> str:
-    return dotted(call.func.value) if isinstance(call.func, cst.Attribute) else ""
+    is_one = are_alternatives(draft, calls)
+    for at, call in enumerate(calls, 1):
+        given = [value or "None"] if value or not is_one else []
+        given += [] if is_one else [f'"resume-{at}"']
+        wrap_method(draft, call, go_on, given)
+        draft.say(Kind.CHANGED, RULE, call, "goes on from the last checkpoint that its Trainer has saved")
