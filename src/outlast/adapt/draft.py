@@ -7,6 +7,7 @@ and comments stay. Lines that are added at one place keep the order in which the
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -212,21 +213,22 @@ class Draft:
     def need_import(self, *modules: str) -> None:
         """Import modules ahead of everything that is added, where the file does not yet."""
         for module in modules:
-            is_known = self.names.name_for(module, [self.module]) == module and self._is_imported_on_top(module)
-            if module not in self._imports and not is_known:
+            if module not in self._imports and not self._is_imported_on_top(module):
                 self._imports.append(module)
 
     def _is_imported_on_top(self, module: str) -> bool:
-        """Whether an import of a module stands above what is added there; one further down comes too late."""
-        return any(
-            dotted(each.name) == module and each.asname is None
-            for statement in self._header() for line in getattr(statement, "body", ()) if isinstance(line, cst.Import)
+        """Whether lines behind the first imports can use a module: one that is imported further down comes too late."""
+        names = [
+            each.asname.name if each.asname is not None else each.name
+            for statement in self._header() for line in self.below(statement) if isinstance(line, cst.Import)
             for each in line.names
-        )  # fmt: skip
+        ]  # fmt: skip
+        is_known = self.names.name_for(module, [self.module]) == module
+        return is_known and any(dotted(name).partition(".")[0] == module for name in names)
 
     def _header(self) -> Sequence[cst.CSTNode]:
-        body = list(self.module.body)
-        return body[: next((at for at, each in enumerate(body) if each is self.first), 0)]
+        """Everything before `first`."""
+        return list(itertools.takewhile(lambda statement: statement is not self.first, self.module.body))
 
     def free(self, name: str) -> str:
         """This name, or one like it that the script does not use; reserved from now on."""

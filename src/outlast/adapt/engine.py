@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -13,8 +13,9 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Flow
 from outlast.adapt.folders import Guard, find_guards, hold_back
 from outlast.adapt.implied import tell_folders
+from outlast.adapt.leftovers import say_nothing_visible, tell_leftovers
 from outlast.adapt.needs import HELP, Needs, Role
-from outlast.adapt.own import is_resume
+from outlast.adapt.others import replace_others
 from outlast.adapt.parsers import find_argparse
 from outlast.adapt.paths import Paths, find_paths
 from outlast.adapt.pretrained import Pretrained
@@ -22,7 +23,7 @@ from outlast.adapt.resume import plan_resume
 from outlast.adapt.seeds import keep_choices
 from outlast.adapt.setup import CreatedSetup, Setup, Value
 from outlast.adapt.sinks import find_sinks
-from outlast.adapt.sites import enclosed, replace_sites
+from outlast.adapt.sites import replace_sites
 from outlast.adapt.wiring import relax, wire_options
 from outlast.migrate.engine import EditError, Finding, Kind
 from outlast.migrate.tree import tail
@@ -47,6 +48,9 @@ class Adapted:
 
 def adapt_text(text: str, needs: Needs) -> Adapted:
     """Adapt one script. What does not parse, or would not after the change, comes back as it was, with the reason."""
+    if text.startswith("\ufeff"):  # places are counted without it
+        done = adapt_text(text[1:], needs)
+        return replace(done, text="\ufeff" + done.text)
     try:
         draft = Draft(text)
     except (cst.ParserSyntaxError, RecursionError) as error:
@@ -116,11 +120,13 @@ class _Adapting:
             if lines:
                 setup.follow(lines)
         if Role.DATA in values:
-            name = self.needs.options[Role.DATA]
-            if not (paths.has(Role.DATA) or downloads or copies or name in setup.options):
-                said = f"nothing reads --{name}: where the data comes from is not visible in this file"
-                self.draft.say(Kind.DIFFERS, "paths", self.draft.first, said)
             stop_downloads(self.draft, downloads, values[Role.DATA], self.needs.options[Role.DATA])
+        is_left = not copies and tell_leftovers(self.draft, paths, setup.options)
+        for role in (Role.DATA, Role.OUTPUT):
+            is_done = self._saves_results if role is Role.OUTPUT else bool(downloads)
+            name = self.needs.options[role]
+            if role in values and not (paths.has(role) or is_done or is_left or copies or name in setup.options):
+                say_nothing_visible(self.draft, role, name, is_saving=paths.is_saving)
         report_downloads(self.draft, [*downloads, *fetched], has_network=self.needs.has_network)
         if resume is not None:
             # With MoXing the output is an address; only a stint knows a folder then.
@@ -213,16 +219,13 @@ class _Adapting:
         lines: list[str] = []
         for role, value in values.items():
             name = self.needs.options[role]
-            if not paths.has(role) and name not in setup.options and role is Role.OUTPUT and not self._saves_results:
-                why = "where the results go is not visible here" if paths.is_saving else "the script saves nothing"
-                self.draft.say(Kind.DIFFERS, "paths", self.draft.first, f"nothing is written to --{name}: {why}")
             if paths.sites.get(role):
                 replace_sites(self.draft, role, paths.sites[role], value, name)
             if paths.options.get(role) and not setup.is_read(name):
                 lines += wire_options(self.draft, setup, role, name, value, paths.options[role])
             if role is Role.OUTPUT:
                 tell_folders(self.draft, paths.implied, value, name)
-            self._others(role, paths, value, name)
+            replace_others(self.draft, role, paths.others.get(role, ()), value, name)
         if Role.OUTPUT in values:
             hold_back(self.draft, guards, values[Role.OUTPUT], self.needs.options[Role.OUTPUT])
             lines += self._made(paths, values[Role.OUTPUT].first)
@@ -231,24 +234,6 @@ class _Adapting:
             self.draft.say(Kind.HAND, "folders", guards[0].node, said, "let it go on where the folder is there already")
         if lines:
             setup.follow(lines)
-
-    def _others(self, role: Role, paths: Paths, given: Value, name: str) -> None:
-        """A folder from a configuration gives way to the option where it is used."""
-        # What a script goes on from by its own flag is no input: `plan_resume` speaks of it.
-        uses = [use for use in paths.others.get(role, []) if role is not Role.WEIGHTS or not is_resume(tail(use.other))]
-        spelled = {self.draft.source(use.other) for use in uses if use.other is not None}
-        for use in uses:
-            assert use.other is not None
-            source, value = self.draft.source(use.other), given.at(use.other)
-            if not use.is_folder or len(spelled) > 1:
-                advice = "pass it as the configuration takes it, behind --"
-                self.draft.say(Kind.HAND, "paths", use.other, f"{source} comes from a configuration elsewhere", advice)
-                continue
-            new = enclosed(self.draft, use.other, f"{value} or {source}")
-            if "pathlib" in self.draft.names.roots:
-                new = f"(type({source})({value}) if {value} else {source})"  # it may be a path that is divided
-            self.draft.replace(use.other, new)
-            self.draft.say(Kind.CHANGED, "paths", use.other, f"{source} can be replaced by --{name}")
 
     def _made(self, paths: Paths, value: str) -> list[str]:
         """Folders below the results folder that the script finds at home, and nobody makes on the platform."""

@@ -104,6 +104,8 @@ class Flow:
             values = [each.value for each in node.right.elements] if isinstance(node.right, cst.Tuple) else [node.right]
             if isinstance(node.operator, cst.Modulo) and inner(node.left).startswith("%s/"):
                 yield from self._follow(values[0], replace(use, is_folder=True), depth - 1)
+        elif isinstance(node, cst.BinaryOperation) and self._is_code_folder(node.left, depth):
+            yield replace(use, other=node)
         elif isinstance(node, cst.BinaryOperation):
             yield from self._follow(node.left, replace(use, is_folder=use.is_folder or _is_joined(node)), depth - 1)
         elif isinstance(node, cst.BooleanOperation):
@@ -119,11 +121,17 @@ class Flow:
         name = self._draft.resolve(call.func)
         if name == "os.path.join" or tail(call.func) == "joinpath":
             first = positional(call, 0) if name else getattr(call.func, "value", None)
+            if self._is_code_folder(first, depth):
+                yield replace(use, other=call)
+                return
             yield from self._follow(first, replace(use, is_folder=True), depth - 1)
         elif name == "os.getcwd" and use.is_folder:
             yield replace(use, other=call)
         elif name in _SAME:
             many = len(call.args) > 1 and name.startswith("pathlib")
+            if many and self._is_code_folder(positional(call, 0), depth):
+                yield replace(use, other=call)
+                return
             yield from self._follow(positional(call, 0), replace(use, is_folder=use.is_folder or many), depth - 1)
         elif tail(call.func) == "format" and isinstance(call.func, cst.Attribute):
             text = inner(call.func.value)
@@ -131,6 +139,40 @@ class Flow:
                 yield from self._follow(positional(call, 0), replace(use, is_folder=True), depth - 1)
             elif not text.startswith("{"):
                 yield from self._follow(call.func.value, use, depth - 1)
+
+    def _is_code_folder(self, node: cst.CSTNode | None, depth: int) -> bool:
+        """Whether an expression is where the code lies: `Path(__file__).resolve().parents[1]`, `dirname(__file__)`."""
+        if depth == 0 or node is None:
+            return False
+        if isinstance(node, cst.Name) and node.value == "__file__":
+            return True
+        if isinstance(node, cst.Name):
+            values = self._assigned.get((id(self._draft.scope(node)), node.value), []) or self._module_values(
+                node.value
+            )
+            return len(values) == 1 and self._is_code_folder(values[0], depth - 1)
+        if isinstance(node, cst.Attribute | cst.Subscript):
+            return self._is_code_folder(node.value, depth - 1)
+        if isinstance(node, cst.Call):
+            is_method = isinstance(node.func, cst.Attribute) and not self._draft.resolve(node.func).startswith(
+                "os.path."
+            )
+            below = node.func.value if is_method and isinstance(node.func, cst.Attribute) else positional(node, 0)
+            known = tail(node.func) in (
+                "dirname",
+                "abspath",
+                "realpath",
+                "resolve",
+                "absolute",
+                "Path",
+                "normpath",
+                "str",
+            )
+            if tail(node.func) == "join" and all(inner(arg.value).strip("./") == "" for arg in node.args[1:]):
+                return self._is_code_folder(positional(node, 0), depth - 1)
+            below = positional(node, 0) if tail(node.func) == "Path" else below
+            return known and self._is_code_folder(below, depth - 1)
+        return False
 
     def _through_name(self, node: cst.Name, use: Use, depth: int) -> Iterator[Use]:
         for scope in (self._draft.scope(node), self._draft.module):
@@ -179,13 +221,27 @@ class Flow:
             return
         if isinstance(node, cst.Subscript):
             value = self._from_dict(node)
-            yield from self._follow(value, use, depth - 1) if value is not None else ()
+            if value is not None:
+                yield from self._follow(value, use, depth - 1)
+            elif self._is_read_in(node):
+                yield replace(use, other=node)
             return
         values = self._fields.get(node.attr.value, [])
         if len(values) == 1:
             yield from self._follow(values[0], use, depth - 1)
         elif not values and owner and owner != "self" and not self._draft.resolve(node).startswith("os."):
             yield replace(use, other=node)
+
+    def _is_read_in(self, node: cst.Subscript) -> bool:
+        """Whether a value comes from a dictionary that a call gave: `config["data"]["root"]`."""
+        at: cst.BaseExpression = node
+        while isinstance(at, cst.Subscript):
+            index = at.slice[0].slice
+            if len(at.slice) != 1 or not isinstance(index, cst.Index) or not inner(index.value):
+                return False
+            at = at.value
+        values = [*self._assigned.get((id(self._draft.scope(node)), tail(at)), []), *self._module_values(tail(at))]
+        return isinstance(at, cst.Name) and bool(values) and all(isinstance(value, cst.Call) for value in values)
 
     def _module_values(self, name: str) -> list[cst.BaseExpression]:
         return self._assigned.get((id(self._draft.module), name), [])

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.namespaces import called_name
-from outlast.migrate.tree import tail
+from outlast.adapt.namespaces import calls_of
 
 _DEPTH = 6
 
@@ -37,5 +36,4 @@ class Moments:
             yield id(scope), self._draft.start(at)
             if not isinstance(scope, cst.FunctionDef):
                 return
-            name = called_name(self._draft, scope)
-            at = next((call for call in self._draft.calls() if tail(call.func) == name), None)
+            at = next(calls_of(self._draft, scope), None)

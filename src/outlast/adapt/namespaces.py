@@ -5,6 +5,7 @@ They are followed from the call that parses through functions that return them a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -171,8 +172,15 @@ class Namespaces:
         return id(value) in self._landed or (bool(dotted(value)) and dotted(value) == self.at(value))
 
     def _calls_of(self, function: cst.FunctionDef) -> list[cst.Call]:
-        name = called_name(self._draft, function)
-        return [call for call in self._draft.calls() if tail(call.func) == name]
+        return list(calls_of(self._draft, function))
+
+
+def calls_of(draft: Draft, function: cst.FunctionDef) -> Iterator[cst.Call]:
+    """The calls of a function of the file: `train(…)` is not `model.train()`."""
+    name, is_method = called_name(draft, function), _class_of(draft, function) is not None
+    for call in draft.calls():
+        if tail(call.func) == name and (is_method or isinstance(call.func, cst.Name)):
+            yield call
 
 
 def parameters_of(function: cst.FunctionDef) -> list[str]:

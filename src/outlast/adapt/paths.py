@@ -13,28 +13,26 @@ from outlast.adapt.flow import Flow, Literal, Use
 from outlast.adapt.implied import Implied, find_implied
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.neighbours import add_neighbours
 from outlast.adapt.own import is_resume
 from outlast.adapt.roles import Roles, by_look
 from outlast.adapt.setup import Option
 from outlast.adapt.sinks import Sink
 from outlast.adapt.sites import Site, text_of
-from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, inner, tail
+from outlast.migrate.tree import argument, tail
 
-_CODE_FILE = re.compile(r"\.(?:ya?ml|toml|ini|cfg|py|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$", re.I)
+CODE_FILE = re.compile(
+    r"\.(?:ya?ml|toml|ini|cfg|py|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$|(?:^|/)(?:configs?|cfgs?)/.*\.\w+$",
+    re.I,
+)
+_SHOWS_CODE = re.compile(r"['\"][^'\"]*\.(?:ya?ml|toml|ini|cfg)['\"]\)*$", re.I)
 #: read beside data that lies elsewhere, it is a list of names or the like
 _BESIDE_CODE = re.compile(r"(?:\./)?[\w.-]+\.(?:json|txt|names)")
 _SHOWN = re.compile(r"['\"][^'\"]*[/\\][^'\"]*['\"]")
 #: What is a path beyond doubt: it has folders, or the suffix of a file with data.
 _LOOKS = re.compile(r"(?:[~./]*/)?[\w.-]+/|~/|\.{0,2}/\w|[\w.-]+\.(?:csv|txt|json|npy|npz|h5|hdf5|lmdb|mat|pkl|tsv)$")
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
-#: A place of this machine, beyond doubt; `/tmp` and devices are the same everywhere.
-_PLACE = re.compile(r"(?:\.{1,2}/|~/|/(?!tmp|dev|proc|sys|usr|bin|cache)[A-Za-z])[\w./~-]*\w[\w./~-]*")
-_NOT_PLACES = frozenset(
-    "append insert replace split join startswith endswith add_argument rstrip lstrip strip DEFINE_string option Option "
-    "run system call Popen check_call check_output compile sub match search chdir".split()
-)
 _NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/|/proc/|/sys/", re.I)
 #: Names by which people know an option's role when its value goes where it cannot be followed: folders, files.
 _FOLDER = "_?(?:dir|path|folder|root|directory)"
@@ -66,6 +64,7 @@ class Paths:
     others: dict[Role, list[Use]] = field(default_factory=dict)
     makes: list[tuple[Sink, Literal]] = field(default_factory=list)
     implied: list[Implied] = field(default_factory=list)  # writers that choose their folder themselves
+    known: set[int] = field(default_factory=set)  # literals whose use is understood
     fed: set[int] = field(default_factory=set)  # calls that will read from where the contract says
     is_saving: bool = False  # something is written, wherever that is
 
@@ -101,7 +100,9 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
                 continue
             if use.role is Role.WEIGHTS and (judge.is_word(use.option) or is_resume(use.option)):
                 continue  # what a script goes on from by its own flag is no input: `plan_resume` speaks of it
-            if not use.sink.is_guess or use.is_folder or _is_place(options[use.option]):
+            if use.role is Role.DATA and CODE_FILE.search(options[use.option].default):
+                continue  # settings travel with the code
+            if not use.sink.is_guess or use.is_folder or is_place(options[use.option]):
                 _add_option(found, use, options[use.option])
                 found.fed.add(id(use.sink.call))
         elif use.other is not None and use.role is not None and not use.sink.is_guess:
@@ -125,37 +126,25 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
         if role is Role.DATA and _BESIDE_CODE.fullmatch(text) and has_data and tail(uses[0].sink.call.func) == "open":
             draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
             continue
+        if role is Role.DATA and all(use.sink.makes for use in uses) and _holds_others(text, roles, groups):
+            continue  # the way to the data, which is there on the platform
         if role is not None and _is_certain(draft, literal, text):
             found.sites.setdefault(role, []).append(Site(literal, text, any(_is_folder(use, text) for use in uses)))
             found.fed.update(id(use.sink.call) for use in uses)
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
-    _tell_others(draft, {key for key, uses in by_literal.items() if any(use.role for use in uses)})
+    found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)}
+    _gather_others(draft, found)
+    add_neighbours(draft, found, options)
     _add_named(found, options, judge)
     return found
-
-
-def _tell_others(draft: Draft, known: set[int]) -> None:
-    """Places that stand in the file and lead to no call that is understood."""
-    for node in draft.nodes:
-        if not isinstance(node, cst.SimpleString) or id(node) in known or not _PLACE.fullmatch(inner(node)):
-            continue
-        calls = [each for each in draft.above(node) if isinstance(each, cst.Call)]
-        aside = calls and (is_prose_call(tail(calls[0].func)) or tail(calls[0].func) in _NOT_PLACES)
-        parent = draft.parent(node)
-        aside = aside or (isinstance(parent, cst.BinaryOperation) and parent.right is node)
-        if (
-            aside
-            or isinstance(parent, cst.Expr | cst.ComparisonTarget | cst.Comparison)
-            or _CODE_FILE.search(inner(node))
-        ):
-            continue
-        draft.say(Kind.DIFFERS, "paths", node, f"{inner(node)!r} stays as it is: what is done with it is not certain")
 
 
 def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
     """The sources of a path; one that shows a path and leads nowhere is reported."""
     uses = flow.uses(sink)
     source = draft.source(sink.path)
+    if sink.role is Role.DATA and _SHOWS_CODE.search(source):
+        return [use for use in uses if use.literal is not None]  # settings, from wherever
     if (
         not uses
         and sink.role is not None
@@ -171,6 +160,17 @@ def _is_text(options: dict[str, Option], name: str) -> bool:
     return name in options and options[name].is_text
 
 
+def _gather_others(draft: Draft, found: Paths) -> None:
+    """A folder of a configuration that is written to and read from holds results."""
+    written = {draft.source(use.other) for use in found.others.get(Role.OUTPUT, []) if use.other is not None}
+    for role in (Role.WEIGHTS, Role.DATA):
+        # What a script goes on from by its own flag is no input: `plan_resume` speaks of it.
+        uses = [use for use in found.others.get(role, []) if role is Role.DATA or not is_resume(tail(use.other))]
+        own = [use for use in uses if use.other is not None and draft.source(use.other) in written]
+        found.others[role] = [use for use in uses if use not in own]
+        found.others.setdefault(Role.OUTPUT, []).extend(own)
+
+
 def _add_option(found: Paths, use: Use, option: Option) -> None:
     role = by_look(use, use.option)
     for other, names in found.options.items():
@@ -184,7 +184,7 @@ def _add_option(found: Paths, use: Use, option: Option) -> None:
     names[use.option] = names.get(use.option, False) or _is_folder(use, option.default)
 
 
-def _is_place(option: Option) -> bool:
+def is_place(option: Option) -> bool:
     """Whether an option holds a path, by its name or its default; `--arch resnet18` does not."""
     return bool(_PLACES.fullmatch(option.name) or "/" in option.default or _SUFFIX.search(option.default))
 
@@ -236,15 +236,22 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
         return False
     if all(use.sink.is_guess for use in uses) and not _LOOKS.match(text):
         return False
-    if _CODE_FILE.search(text) and not any(use.role is Role.OUTPUT for use in uses):
+    if CODE_FILE.search(text) and not any(use.role is Role.OUTPUT for use in uses):
         draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
         return False
     return True
 
 
+def _holds_others(text: str, roles: dict[int, Role], groups: Sequence[Sequence[Use]]) -> bool:
+    others = [
+        text_of(use.literal) for uses in groups for use in uses if use.literal is not None and use.role is Role.DATA
+    ]
+    return any(other.startswith(text.rstrip("/") + "/") and other.strip("/") != text.strip("/") for other in others)
+
+
 def _is_certain(draft: Draft, literal: Literal, text: str) -> bool:
     why = ""
-    if "\\" in text or "//" in text:
+    if ("\\" in text and isinstance(literal, cst.FormattedString)) or "//" in text:
         why = "is spelled in a way that cannot be divided safely"
     elif literal.lpar or isinstance(draft.parent(literal), cst.ConcatenatedString):
         why = "is put together from several literals"

@@ -44,6 +44,11 @@ class Site:
         whole = list(itertools.takewhile(lambda part: not _PLACEHOLDER.search(part), parts))
         return whole[1:] if whole[:1] == ["."] else whole
 
+    @property
+    def is_opaque(self) -> bool:
+        """A path of Windows: nothing below it can be told apart where there are only slashes."""
+        return "\\" in self.text
+
 
 def text_of(literal: Literal) -> str:
     if isinstance(literal, cst.SimpleString):
@@ -58,6 +63,13 @@ def replace_sites(draft: Draft, role: Role, sites: Sequence[Site], value: Value,
         for site in sites:
             new = f"{value.at(site.literal)} or {draft.source(site.literal)}"
             _change(draft, site.literal, enclosed(draft, site.literal, new), name)
+        return
+    opaque = [site for site in sites if site.is_opaque]
+    for site in opaque:
+        is_only = len({each.text for each in sites}) == 1
+        _change(draft, site.literal, _of_elsewhere(draft, site, value.at(site.literal), is_only=is_only), name)
+    sites = [site for site in sites if not site.is_opaque]
+    if not sites:
         return
     common = _common([site.folders for site in sites])
     is_absolute = any(site.text.startswith("/") for site in sites)
@@ -85,6 +97,16 @@ def replace_sites(draft: Draft, role: Role, sites: Sequence[Site], value: Value,
 def _change(draft: Draft, literal: Literal, new: str, name: str) -> None:
     draft.say(Kind.CHANGED, "paths", literal, f"{draft.source(literal)} can be replaced by --{name}")
     draft.replace(literal, new)
+
+
+def _of_elsewhere(draft: Draft, site: Site, value: str, *, is_only: bool) -> str:
+    """The option itself for the one folder, else what has the last name of the path there."""
+    source = draft.source(site.literal)
+    if is_only and site.is_folder:
+        return enclosed(draft, site.literal, f"{value} or {source}")
+    draft.need_import("os")
+    last = re.split(r"[\\/]+", site.text.rstrip("\\/"))[-1]
+    return enclosed(draft, site.literal, f'os.path.join({value}, "{last}") if {value} else {source}')
 
 
 def _common(paths: Sequence[Sequence[str]]) -> list[str]:

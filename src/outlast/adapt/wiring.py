@@ -35,13 +35,15 @@ def wire_options(
         said = f"{names} each take weights, and --{name} is one place"
         draft.say(Kind.DIFFERS, "options", draft.first, said, "pass them yourself: outlast run … -- --NAME=PATH")
         return lines
-    for own, is_folder in options.items():
+    parents = _parents(setup, options)
+    # A folder is replaced behind what lies in it, which is told by where it lay.
+    for own, is_folder in sorted(options.items(), key=lambda item: item[0] in parents.values()):
         option, target = setup.options[own], setup.own_value(own)
         if own == name or setup.options.get(name) is option:
             continue
         where = option.call or draft.first
         shown = own if option.is_positional else f"--{own}"
-        whole = role is Role.WEIGHTS or (is_folder and len(options) == 1)
+        whole = role is Role.WEIGHTS or (is_folder and all(parents.get(each) == own for each in options if each != own))
         if not whole and not option.default and option.is_set:
             said = f"{shown} stays as it is: it names one file or one of several folders, and its default is computed"
             draft.say(Kind.DIFFERS, "options", where, said, f"pass it yourself: outlast run … -- {shown}=PATH")
@@ -50,7 +52,10 @@ def wire_options(
             advice = f"pass it yourself: outlast run … -- {own.upper()}"
             draft.say(Kind.HAND, "options", where, f"{own} must be given, and --{name} cannot stand for it", advice)
             continue
-        new = value if whole else f"os.path.join({value}, os.path.basename(os.path.normpath({target})))"
+        below = f"os.path.basename(os.path.normpath({target}))"
+        if own in parents:
+            below = f"os.path.relpath({target}, {setup.own_value(parents[own])})"
+        new = value if whole else f"os.path.join({value}, {below})"
         kind = argument(option.call, "type") if option.call is not None else None
         if kind is not None and tail(kind.value) == "Path":
             new = f"{draft.source(kind.value)}({new})"  # the script may divide it
@@ -58,7 +63,7 @@ def wire_options(
         lines += [f"    if {target}:", f"        {target} = {new}"] if is_open else [f"    {target} = {new}"]
         if whole and (option.is_positional or option.is_required) and setup.missing(option):
             endings += [f"elif {target} is None:", *setup.missing(option)]
-        said = f"{shown} follows --{name}{'' if whole else ' by its last name'}"
+        said = f"{shown} follows --{name}{'' if whole or own in parents else ' by its last name'}"
         if whole or option.default:
             draft.say(Kind.CHANGED, "options", where, said)
             continue
@@ -69,6 +74,17 @@ def wire_options(
     if any("os." in line for line in lines):
         draft.need_import("os")
     return [f"if {value}:", *lines, *endings] if lines else []
+
+
+def _parents(setup: Setup, options: dict[str, bool]) -> dict[str, str]:
+    """Option → option of the folder in which it lies by default: `data/words.txt` in `data`."""
+    places = {own: setup.options[own].default.removeprefix("./").rstrip("/") for own in options}
+    return {
+        own: other
+        for own, place in places.items()
+        for other, folder in places.items()
+        if options[other] and folder and place.startswith(folder + "/")
+    }
 
 
 def _let_out(draft: Draft, setup: Setup, option: Option, value: str) -> bool:
