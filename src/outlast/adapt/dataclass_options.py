@@ -14,7 +14,8 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import HELP, Role
-from outlast.adapt.setup import ArgparseSetup, Option, Setup
+from outlast.adapt.parsers import ArgparseSetup
+from outlast.adapt.setup import Option, Setup
 from outlast.adapt.sinks import TRAINING_ARGUMENTS
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
@@ -56,7 +57,7 @@ def with_dataclasses(draft: Draft, native: Setup | None) -> Setup | None:
     found = find_dataclasses(draft)
     if found is None or native is None:
         return found or native
-    if isinstance(native, ArgparseSetup) and native.holder.startswith("contract"):
+    if isinstance(native, ArgparseSetup) and native.parser.startswith("contract"):
         native.options = {**found.options, **native.options}
         native.holders |= found.holders
     return native
