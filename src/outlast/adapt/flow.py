@@ -104,8 +104,11 @@ class Flow:
             values = [each.value for each in node.right.elements] if isinstance(node.right, cst.Tuple) else [node.right]
             if isinstance(node.operator, cst.Modulo) and inner(node.left).startswith("%s/"):
                 yield from self._follow(values[0], replace(use, is_folder=True), depth - 1)
-        elif isinstance(node, cst.BinaryOperation) and self._is_code_folder(node.left, depth):
+        elif isinstance(node, cst.BinaryOperation) and self._is_below_code(node, depth):
             yield replace(use, other=node)
+        elif isinstance(node, cst.List | cst.Tuple):
+            for element in node.elements:
+                yield from self._follow(element.value, use, depth - 1)
         elif isinstance(node, cst.BinaryOperation):
             yield from self._follow(node.left, replace(use, is_folder=use.is_folder or _is_joined(node)), depth - 1)
         elif isinstance(node, cst.BooleanOperation):
@@ -139,6 +142,14 @@ class Flow:
                 yield from self._follow(positional(call, 0), replace(use, is_folder=True), depth - 1)
             elif not text.startswith("{"):
                 yield from self._follow(call.func.value, use, depth - 1)
+
+    def _is_below_code(self, node: cst.BinaryOperation, depth: int) -> bool:
+        """`HERE / "data" / "train"`: the code's folder, and names behind it."""
+        if not isinstance(node.operator, cst.Divide | cst.Add):
+            return False
+        if isinstance(node.left, cst.BinaryOperation) and isinstance(node.left.right, cst.SimpleString):
+            return self._is_below_code(node.left, depth)
+        return self._is_code_folder(node.left, depth)
 
     def _is_code_folder(self, node: cst.CSTNode | None, depth: int) -> bool:
         """Whether an expression is where the code lies: `Path(__file__).resolve().parents[1]`, `dirname(__file__)`."""

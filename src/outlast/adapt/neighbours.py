@@ -37,7 +37,7 @@ def add_neighbours(draft: Draft, found: Paths, options: dict[str, Option]) -> No
     tops.discard("")
     if found.sites.get(Role.DATA):
         for node in draft.nodes:
-            if isinstance(node, cst.SimpleString) and id(node) not in found.known and _is_near(draft, node, tops):
+            if isinstance(node, cst.SimpleString) and id(node) not in found.seen and _is_near(draft, node, tops):
                 text = inner(node)
                 found.sites[Role.DATA].append(Site(node, text, not _SUFFIX.search(text)))
                 found.known.add(id(node))

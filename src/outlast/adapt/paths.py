@@ -38,7 +38,8 @@ _NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/|/proc/|/sys/", re.I)
 _FOLDER = "_?(?:dir|path|folder|root|directory)"
 _OPTION_NAMES = {
     Role.DATA: re.compile(
-        rf"(?:data|datasets?|data_set|inputs?|train|train_data|images?|img|corpus){_FOLDER}|data|root|train_data|data_?dir"
+        rf"(?:data|datasets?|data_set|inputs?|images?|img|corpus){_FOLDER}|data|root|train_data|data_?dir|"
+        rf"(?:train|valid|val|validation|dev|test|eval)(?:_\w+)?{_FOLDER}"
     ),
     Role.OUTPUT: re.compile(
         rf"(?:outputs?|out|save|saved?_models?|saving|results?|ckpts?|checkpoints?|logs?|work|exp|experiments?|runs?|"
@@ -48,6 +49,8 @@ _OPTION_NAMES = {
         "pretrained|weights|pretrained_path|pretrain|init_checkpoint|pretrained_model|pretrained_weights"
     ),
 }
+_AMBIGUOUS = frozenset("data root output out outf result results pretrained pretrain weights".split())
+_SPLITS = re.compile("train|val|dev|test|eval")
 _DATA_FILES = re.compile("(?:train|training|valid|validation|val|dev|test|eval|data|input)_(?:data_)?files?")
 #: names of options that hold places, whatever for
 _PLACES = re.compile(r"\w*(?:dir|path|folder|root|file|directory)s?|out|output|outf|results?|data|ckpt|checkpoint")
@@ -64,6 +67,7 @@ class Paths:
     others: dict[Role, list[Use]] = field(default_factory=dict)
     makes: list[tuple[Sink, Literal]] = field(default_factory=list)
     implied: list[Implied] = field(default_factory=list)  # writers that choose their folder themselves
+    seen: set[int] = field(default_factory=set)  # literals that lead to a call about files
     known: set[int] = field(default_factory=set)  # literals whose use is understood
     fed: set[int] = field(default_factory=set)  # calls that will read from where the contract says
     is_saving: bool = False  # something is written, wherever that is
@@ -105,7 +109,7 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
             if not use.sink.is_guess or use.is_folder or is_place(options[use.option]):
                 _add_option(found, use, options[use.option])
                 found.fed.add(id(use.sink.call))
-        elif use.other is not None and use.role is not None and not use.sink.is_guess:
+        elif use.other is not None and use.role is not None and (not use.sink.is_guess or _is_named_place(use.other)):
             found.others.setdefault(use.role, []).append(use)
             found.fed.update({id(use.sink.call)} if use.is_folder else ())
     groups = [uses for uses in by_literal.values() if _is_file(draft, uses)]
@@ -126,12 +130,14 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
         if role is Role.DATA and _BESIDE_CODE.fullmatch(text) and has_data and tail(uses[0].sink.call.func) == "open":
             draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
             continue
-        if role is Role.DATA and all(use.sink.makes for use in uses) and _holds_others(text, roles, groups):
+        is_way = all(use.sink.makes or use.role is None for use in uses)
+        if role is Role.DATA and is_way and _holds_others(text, groups):
             continue  # the way to the data, which is there on the platform
         if role is not None and _is_certain(draft, literal, text):
             found.sites.setdefault(role, []).append(Site(literal, text, any(_is_folder(use, text) for use in uses)))
             found.fed.update(id(use.sink.call) for use in uses)
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
+    found.seen = set(by_literal)
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)}
     _gather_others(draft, found)
     add_neighbours(draft, found, options)
@@ -189,6 +195,10 @@ def is_place(option: Option) -> bool:
     return bool(_PLACES.fullmatch(option.name) or "/" in option.default or _SUFFIX.search(option.default))
 
 
+def _is_named_place(node: cst.BaseExpression) -> bool:
+    return bool(_PLACES.fullmatch(tail(node).lower())) and isinstance(node, cst.Attribute | cst.Subscript)
+
+
 def _add_named(found: Paths, options: dict[str, Option], judge: Roles) -> None:
     """Options whose names say what they are, where their values go out of sight."""
     seen = {name for names in found.options.values() for name in names}
@@ -205,7 +215,12 @@ def _add_named(found: Paths, options: dict[str, Option], judge: Roles) -> None:
         named = [name for name in free if pattern.fullmatch(name) and _may_be_folder(options[name])]
         # Results in several folders lie beside each other; for inputs one place is enough.
         if not found.has(role) or (role is Role.OUTPUT and not found.options.get(role) and not found.others.get(role)):
-            found.options.update({role: {named[0]: True}} if named else {})
+            several = [name for name in named if _SPLITS.match(name)]
+            chosen = several if len(several) > 1 and role is Role.DATA else named[:1]
+            found.options.update({role: dict.fromkeys(chosen, True)} if chosen else {})
+    if any(_SPLITS.match(name) for name in found.options.get(Role.DATA, {})):
+        splits = [name for name in free if _OPTION_NAMES[Role.DATA].fullmatch(name) and _SPLITS.match(name)]
+        found.options[Role.DATA].update(dict.fromkeys(splits, True))
     if not found.has(Role.DATA):
         files = {name: False for name in free if _DATA_FILES.fullmatch(name)}
         found.options.update({Role.DATA: files} if files else {})
@@ -213,7 +228,9 @@ def _add_named(found: Paths, options: dict[str, Option], judge: Roles) -> None:
 
 def _may_be_folder(option: Option) -> bool:
     """`--data cifar10` and `--output json` choose something; `--data-dir data` is a folder."""
-    is_word = bool(re.fullmatch(r"[\w-]+", option.default)) and "_" not in option.name and len(option.name) < 8
+    if CODE_FILE.search(option.default):
+        return False
+    is_word = bool(re.fullmatch(r"[\w-]+", option.default)) and option.name in _AMBIGUOUS
     return not is_word or option.default in (option.name, "data", "dataset", "datasets", "output", "outputs", "results")
 
 
@@ -242,7 +259,7 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     return True
 
 
-def _holds_others(text: str, roles: dict[int, Role], groups: Sequence[Sequence[Use]]) -> bool:
+def _holds_others(text: str, groups: Sequence[Sequence[Use]]) -> bool:
     others = [
         text_of(use.literal) for uses in groups for use in uses if use.literal is not None and use.role is Role.DATA
     ]

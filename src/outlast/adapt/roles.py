@@ -10,7 +10,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Use
 from outlast.adapt.moments import Moments
-from outlast.adapt.needs import Role
+from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.sites import text_of
 from outlast.migrate.tree import dotted, inner, tail
 
@@ -30,6 +30,11 @@ class Roles:
         self._moments = Moments(draft)
         self._filled = filled  # calls that fill the folder in which the script runs
         self._compared = set(_compared(draft))
+        self._given = {
+            inner(node.right)
+            for node in draft.nodes
+            if isinstance(node, cst.BooleanOperation) and tail(node.left) in PASSED
+        }
 
     def of_literals(self, groups: Sequence[Sequence[Use]]) -> dict[int, Role]:
         """Literal → role. The same text has one role everywhere: a file that is written and read is a result."""
@@ -50,6 +55,8 @@ class Roles:
         for text in self._own_results(groups, chosen, made):
             chosen[text] = Role.OUTPUT
         for text in made:
+            if any(other.startswith(text + "/") for other in self._given):
+                continue  # the way to a place that follows an option already
             near = {role for other, role in chosen.items() if other == text or other.startswith(text + "/")}
             chosen.setdefault(text, Role.DATA if near == {Role.DATA} else Role.OUTPUT)
         return {

@@ -44,10 +44,6 @@ def wire_options(
         where = option.call or draft.first
         shown = own if option.is_positional else f"--{own}"
         whole = role is Role.WEIGHTS or (is_folder and all(parents.get(each) == own for each in options if each != own))
-        if not whole and not option.default and option.is_set:
-            said = f"{shown} stays as it is: it names one file or one of several folders, and its default is computed"
-            draft.say(Kind.DIFFERS, "options", where, said, f"pass it yourself: outlast run … -- {shown}=PATH")
-            continue
         if whole and not _let_out(draft, setup, option, value):
             advice = f"pass it yourself: outlast run … -- {own.upper()}"
             draft.say(Kind.HAND, "options", where, f"{own} must be given, and --{name} cannot stand for it", advice)
@@ -64,7 +60,7 @@ def wire_options(
         if whole and (option.is_positional or option.is_required) and setup.missing(option):
             endings += [f"elif {target} is None:", *setup.missing(option)]
         said = f"{shown} follows --{name}{'' if whole or own in parents else ' by its last name'}"
-        if whole or option.default:
+        if whole or option.default or option.is_set:
             draft.say(Kind.CHANGED, "options", where, said)
             continue
         words = "NAME" if option.is_positional else f"{shown}=NAME"

@@ -1,0 +1,142 @@
+"""Places in every spelling: beside others, below the code, in a configuration; and what is left is named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from checked import adapt, said
+from stage import play
+
+from outlast.adapt import CONTRACTS, adapt_text
+from outlast.migrate.engine import Kind
+
+PARSER = "import argparse, os\nimport numpy as np\np = argparse.ArgumentParser()\n{}\nargs = p.parse_args()\n"
+
+
+def test_what_lies_beside_data_is_data():
+    done = adapt("""
+        import os
+        from readers import Streets
+        images = "streets/images"
+        labels = "streets/labels"
+        print(os.listdir(images))
+        data = Streets(labels, index="streets/index.csv")
+    """).text
+    for name in ("images", "labels", "index.csv"):
+        assert f'os.path.join(contract.data_url or "streets", "{name}")' in done
+
+
+def test_what_lies_beside_results_is_not():
+    text = 'import os\nimport numpy as np\nx = np.load("run/x.npy")\ny = "run/y.npy"\nnp.save("run/w.npy", x)\n'
+    assert 'y = "run/y.npy"' in adapt(text).text
+
+
+def test_options_that_lie_in_a_folder_stay_in_it():
+    options = 'p.add_argument("--data", default="./data")\np.add_argument("--words", default="./data/en/words.txt")'
+    done = adapt(PARSER.format(options) + 'np.load(os.path.join(args.data, "x.npy"))\nopen(args.words)\n').text
+    assert "args.words = os.path.join(args.data_url, os.path.relpath(args.words, args.data))\n    args.data =" in done
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('np.load(HERE / "d" / "x.npy")', 'Path(os.path.join(contract.data_url, "x.npy")) if contract.data_url'),
+        ('D = HERE / "d"\nnp.load(D / "x.npy")', 'D = Path(contract.data_url) if contract.data_url else HERE / "d"'),
+        ('O = os.path.join(BASE, "o")\nnp.save(O + "/x.npy", 1)', 'O = contract.train_url or os.path.join(BASE, "o")'),
+        ('np.load(os.path.join(BASE, "x.npy"))', 'os.path.join(contract.data_url, "x.npy") if contract.data_url'),
+        ("os.listdir(r'D:\\data\\streets')", "os.listdir(contract.data_url or r'D:\\data\\streets')"),
+        ("np.load(r'D:\\data\\x.npy')", 'np.load(os.path.join(contract.data_url, "x.npy") if contract.data_url else r'),
+        ('np.load(cfg["d"]["x"])', 'os.path.join(contract.data_url, os.path.basename(os.path.normpath(cfg["d"]'),
+        ('os.listdir(cfg["d"])', 'os.listdir(contract.data_url or cfg["d"])'),
+    ],
+)  # fmt: skip
+def test_places_that_are_not_plain_literals_follow_the_option(before, after):
+    head = (
+        "import os, yaml\nimport numpy as np\nfrom pathlib import Path\nHERE = Path(__file__).resolve().parent\n"
+        "BASE = os.path.dirname(os.path.abspath(__file__))\ncfg = yaml.safe_load(open('config.yaml'))\n"
+    )
+    if "cfg[" in before:
+        head = head.replace("from pathlib import Path\nHERE = Path(__file__).resolve().parent\n", "")
+    assert after in adapt(head + before + "\n").text
+
+
+def test_a_folder_of_a_configuration_that_is_written_and_read_holds_results():
+    done = adapt("""
+        import os, torch
+        import config
+        torch.save(1, os.path.join(config.SAVED, "a.pth"))
+        torch.load(os.path.join(config.SAVED, "a.pth"))
+    """).text
+    assert done.count("contract.train_url or config.SAVED") == 2 and "pretrain_url" not in done
+
+
+def test_settings_are_no_data():
+    options = 'p.add_argument("--data", default="config/coco.data")'
+    done = adapt(PARSER.format(options) + "from tools import load_dataset_config\nopen(args.data)\n")
+    assert "args.data =" not in done.text
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ('p.add_argument("--data-root", default="d")', "data_root"),
+        ('p.add_argument("--dataset_path")', "dataset_path"),
+        ('p.add_argument("--output-dir", default="o")', "output_dir"),
+        ('p.add_argument("--checkpoint_dir", default="o")', "checkpoint_dir"),
+        ('p.add_argument("--logdir", default="o")', "logdir"),
+        ('p.add_argument("--results", default="results")', "results"),
+        ('p.add_argument("--train_file", default="d/train.txt")', "train_file"),
+    ],
+)
+def test_an_option_that_goes_out_of_sight_is_known_by_its_name(options, name):
+    done = adapt(PARSER.format(options) + "from tools import train\ntrain(args)\n")
+    assert f"    args.{name} = " in done.text
+    assert "saves nothing" not in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    "line", ['p.add_argument("--data", default="cifar10")', 'p.add_argument("--output", default="json")']
+)
+def test_a_choice_is_no_place(line):
+    done = adapt(PARSER.format(line) + "from tools import train\ntrain(args)\n")
+    assert "    args." not in done.text
+
+
+def test_whatever_looks_like_a_place_and_is_not_wired_is_named():
+    options = 'p.add_argument("--msa", required=True)\np.add_argument("--masks_path", required=True)'
+    done = adapt(PARSER.format(options) + 'from tools import fit\nfit(args.masks_path, "d/x.csv")\n')
+    told = said(done, Kind.DIFFERS)
+    assert "--masks_path stays as it is and must be given" in told and "'d/x.csv' stays as it is" in told
+    assert "not visible" not in told
+
+
+def test_results_that_code_elsewhere_writes_are_not_denied():
+    done = adapt(PARSER.format("") + "from tools import train\ntrain(args)\n")
+    assert "where the results go is not visible" in said(done, Kind.DIFFERS)
+    assert "the script saves nothing" in said(adapt("x = 1\nprint(x)\n"), Kind.DIFFERS)
+
+
+def test_a_helper_elsewhere_that_saves_is_followed():
+    options = 'p.add_argument("--output-dir", default="o")'
+    done = adapt(
+        PARSER.format(options) + 'import utils\nutils.save_on_master(1, os.path.join(args.output_dir, "m.pth"))\n'
+    )
+    assert "if args.train_url:\n    args.output_dir = args.train_url" in done.text
+
+
+def test_imports_that_come_later_are_made_where_they_are_needed(tmp_path):
+    text = "import os\nprint(1)\nimport argparse\nimport numpy as np\nprint(np.load('d/x.npy').sum())\n"
+    (tmp_path / "d").mkdir()
+    np.save(tmp_path / "d" / "x.npy", np.ones(2))
+    assert play(adapt(text).text, tmp_path).output == "1\n2.0\n"
+
+
+def test_a_byte_order_mark_stays(tmp_path):
+    text = "\ufeffimport numpy as np\nx = np.load('d/x.npy')\nfor epoch in range(3):\n    x = x + 1\n"
+    done = adapt_text(text, CONTRACTS["modelarts"])
+    assert done.text.startswith("\ufeffimport") and "range(first_epoch, 3)" in done.text
+    (tmp_path / "x.py").write_text(done.text, encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "py_compile", "x.py"], cwd=tmp_path, check=True, timeout=60)
