@@ -110,6 +110,8 @@ class _Adapting:
         places = [*paths.nodes(), *downloads, *fetched, *(guard.node for guard in guards)]
         setup = self._setup(native, [*places, *([resume.at, *resume.also] if resume else [])])
         if setup is None:
+            if resume is not None:
+                resume.apply("")  # a stint knows the place
             return
         self.kind = setup.kind
         aliased = self._alias(setup, paths)

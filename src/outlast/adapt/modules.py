@@ -281,5 +281,5 @@ def _optimizes(draft: Draft, uses: Uses, name: str) -> bool:
         bool(parameters_of(made, draft)) or any(_MODEL.fullmatch(tail(arg.value)) for arg in made.args)
     )
     # Handed on to a function of another file, which steps it.
-    is_handed = made is None and uses.known.get(name) is None and bool(re.match(r"(?:optim|opt)", last)) and not methods
+    is_handed = made is None and uses.known.get(name) is None and bool(re.match(r"optim", last)) and not methods
     return (is_called_so and takes) or is_handed

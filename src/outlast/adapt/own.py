@@ -78,7 +78,12 @@ def _counted(draft: Draft) -> Iterator[cst.CSTNode]:
             continue
         for target in (each.target for each in node.targets):
             parts = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]
-            is_start = any(tail(part) in names or _STARTS.fullmatch(tail(part)) for part in parts)
+            # `scheduler.last_epoch = start_epoch - 1` follows on what was found out elsewhere.
+            is_start = any(
+                (tail(part) in names or _STARTS.fullmatch(tail(part)))
+                and not (isinstance(part, cst.Attribute) and tail(part) == "last_epoch")
+                for part in parts
+            )
             is_counter = any(tail(part) in self_counting for part in parts) and _is_loaded(draft, node, loaded)
             if is_start or (is_counter and not _is_switched(draft, node)):
                 yield node

@@ -6,6 +6,7 @@ The state is kept under one name, written aside and moved into place. Where it g
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,8 +22,9 @@ from outlast.adapt.kept import NOT_KEPT, global_names, kept_fields, kept_values
 from outlast.adapt.lightning import plan_lightning
 from outlast.adapt.loops import Values
 from outlast.adapt.own import find_own_resume
-from outlast.adapt.rounds import may_count, refuse_repeated, repeated_at
+from outlast.adapt.rounds import is_called, may_count, refuse_repeated, repeated_at
 from outlast.adapt.state import PASSING, RULE, Refusal, State, random_sources
+from outlast.adapt.told import say_places, say_privacy
 from outlast.adapt.tracked import Tracked
 from outlast.adapt.trained import is_torch, torch_state
 from outlast.adapt.trainers import plan_transformers
@@ -30,6 +32,8 @@ from outlast.adapt.uses import Uses
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
 
+#: Calls that a step of a training makes.
+_STEPS = frozenset({"backward", "apply_gradients", "train_on_batch", "partial_fit"})
 _FRAMEWORKS = ("torch", "tensorflow", "keras", "mindspore", "jax", "flax", "paddle", "mxnet", "chainer")
 
 
@@ -57,7 +61,8 @@ def plan_resume(draft: Draft) -> Plan | None:
         plan = _plan(draft)
         if own is not None:
             said = f"{own.words} goes on as before; in a stint nothing need be passed"
-            draft.say(Kind.KEPT, RULE, draft.first, said)
+            # It is so once the lines are there.
+            return dataclasses.replace(plan, apply=lambda value: _apply(draft, plan, value, said))
         return plan
     except Refusal as refusal:
         if own is not None:
@@ -69,6 +74,11 @@ def plan_resume(draft: Draft) -> Plan | None:
             return None
         draft.say(refusal.kind, RULE, refusal.node or draft.first, str(refusal), refusal.advice)
         return None
+
+
+def _apply(draft: Draft, plan: Plan, value: str, said: str) -> None:
+    plan.apply(value)
+    draft.say(Kind.KEPT, RULE, draft.first, said)
 
 
 def _plan(draft: Draft) -> Plan:
@@ -119,7 +129,8 @@ def _plan_torch(draft: Draft, found: list[Values], uses: dict[int, Uses]) -> Pla
     found = [values for values in found if id(values.scope) not in run] or found
     named = {id(loop.node) for loop in named_first([values.loop for values in found])}
     found = [values for values in found if id(values.loop.node) in named]
-    if len({id(values.scope) for values in found}) > 1:
+    scopes = {id(values.scope): values.scope for values in found}
+    if len(scopes) > 1 and not all(is_called(draft, scope) for scope in scopes.values()):
         raise _several(draft, found)
     planned = []
     for at, values in enumerate(found):
@@ -134,13 +145,14 @@ def _plan_torch(draft: Draft, found: list[Values], uses: dict[int, Uses]) -> Pla
         for values, state, file, repeats in planned:
             inject(draft, values, state, value, file=file, repeats=repeats)
 
-    return Plan(found[0].loop.node, apply)
+    return Plan(found[0].loop.node, apply, also=tuple(values.loop.node for values in found[1:]))
 
 
 def _check(draft: Draft, values: Values) -> None:
     _refuse_loop(draft, values)
     random_sources(draft)
-    _say_places(draft, values)
+    say_places(draft, values)
+    say_privacy(draft)
 
 
 def _several(draft: Draft, found: list[Values]) -> Refusal:
@@ -178,26 +190,74 @@ def _is_estimator(draft: Draft) -> bool:
 
 
 def _no_loop(draft: Draft) -> Refusal:
-    if any(isinstance(node, cst.While) for node in draft.nodes):
-        loop = next(node for node in draft.nodes if isinstance(node, cst.While))
-        return Refusal("the training loop is a while loop, and what counts its rounds is not certain", loop,
+    whiles = [node for node in draft.nodes if isinstance(node, cst.While) and _trains(draft, node)]
+    if whiles:
+        return Refusal("the training loop is a while loop, and what counts its rounds is not certain", whiles[0],
                        "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
     passes = [node for node in draft.nodes if isinstance(node, cst.For) and _is_one_pass(draft, node)]
     if passes:
         said = "the loop goes once through its samples, and where it stopped among them is not saved"
         return Refusal(said, passes[0], "put for epoch in range(N) around it, or use outlast.epochs")
-    if any(tail(call.func) in ("fit", "fit_transform") for call in draft.calls()):
+    if any(tail(call.func) == "fit" for call in draft.calls()):
         return Refusal(
             "trains in one call that cannot be continued", None, "a stint must be long enough for it", Kind.DIFFERS
         )
+    elsewhere = _trained_elsewhere(draft)
+    if elsewhere is not None:
+        name = draft.source(elsewhere.func)
+        said = f"the training loop is not in this file: {name}() is in another one"
+        return Refusal(said, elsewhere, f"adapt the file that {name} comes from, or use outlast.epochs there")
+    is_plain = draft.names.roots.isdisjoint(_FRAMEWORKS)
+    others = [node for node in draft.nodes if isinstance(node, cst.While) and is_plain and not _yields(draft, node)]
+    if others:
+        return Refusal("the only loop is a while loop, and what counts its rounds is not certain", others[0],
+                       "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
     return Refusal("no training loop of the form for epoch in range(N)", None, "use outlast.epochs(N)")
+
+
+def _trained_elsewhere(draft: Draft) -> cst.Call | None:
+    """A call that trains by its name, and is no function of this file."""
+    own = {function.name.value for function in draft.functions()}
+    named = re.compile(r"(?:(?:run|start|do)_)?train(?:ing|_model|_network|_loop)?|learn")
+    for call in draft.calls():
+        name = tail(call.func)
+        takes = bool(call.args) or dotted(call.func).count(".") > 0
+        if named.fullmatch(name) and name not in own and takes and not (name == "train" and not _is_run(draft, call)):
+            return call
+    return None
+
+
+def _is_run(draft: Draft, call: cst.Call) -> bool:
+    """`model.train()` and `model.train(False)` only choose how a module works."""
+    values = [arg.value for arg in call.args]
+    is_mode = not values or tail(values[0]) in ("True", "False")
+    return not (is_mode and isinstance(call.func, cst.Attribute) and "eval" in draft.words)
+
+
+def _trains(draft: Draft, loop: cst.For | cst.While) -> bool:
+    """Whether a loop trains, by itself or through functions of this file; one that yields hands out samples."""
+    own = {function.name.value: function for function in draft.functions()}
+    waiting, seen = [] if _yields(draft, loop) else [loop.body], {loop.body}
+    while waiting:
+        block = waiting.pop()
+        for call in draft.calls(block):
+            if tail(call.func) in _STEPS or (tail(call.func) == "run" and "sess" in dotted(call.func)):
+                return True
+            function = own.get(tail(call.func))
+            if function is not None and function.body not in seen:
+                seen.add(function.body)
+                waiting.append(function.body)
+    return False
+
+
+def _yields(draft: Draft, loop: cst.For | cst.While) -> bool:
+    return any(isinstance(node, cst.Yield) for node in draft.below(loop.body))
 
 
 def _is_one_pass(draft: Draft, loop: cst.For) -> bool:
     """`for step, batch in enumerate(loader)`, `for step, batch in zip(range(N), batches)`: no rounds, one long one."""
-    trains = {"backward", "apply_gradients", "train_on_batch", "partial_fit"}
     is_alone = is_outermost(draft, loop) and repeated_at(draft, loop) is None
-    return is_alone and any(tail(call.func) in trains for call in draft.calls(loop.body))
+    return is_alone and _trains(draft, loop)
 
 
 def _refuse_loop(draft: Draft, values: Values) -> None:
@@ -212,15 +272,6 @@ def _refuse_loop(draft: Draft, values: Values) -> None:
         raise Refusal(f"{sorted(values.outliving)[0]} is used behind the loop, and its end is computed", loop.node)
     if not draft.stands_alone(loop.node) or not draft.stands_alone(loop.top):
         raise Refusal("the loop shares its line with something else", loop.node)
-
-
-def _say_places(draft: Draft, values: Values) -> None:
-    """An iterator from before the loop is at its beginning again after a stop."""
-    for call in draft.calls(values.loop.node.body):
-        name = tail(call.args[0].value) if tail(call.func) == "next" and call.args else ""
-        if isinstance(values.origins.get(name), cst.Call):
-            said = f"{name} begins anew in each stint: samples come in another order than without a stop"
-            draft.say(Kind.DIFFERS, RULE, call, said, f"make {name} in each round, from a loader that is seeded")
 
 
 def _is_simple(loop: Loop) -> bool:
@@ -252,6 +303,9 @@ def _refuse_models(draft: Draft, values: Values) -> None:
         raise Refusal("the optimizer is not in the loop's function", loop,
                       "build model and optimizer in the function of the loop")  # fmt: skip
     root = next((root for root in _FRAMEWORKS if root in draft.names.roots), "")
+    if root == "mindspore":
+        advice = "save each Cell and the optimizer with mindspore.save_checkpoint: outlast.epochs(N, save=…, load=…)"
+        raise Refusal("a loop of one's own is not fitted in MindSpore, only Model.train is", loop, advice)
     if root:
         raise Refusal(f"what {root} trains in this loop, and how it is kept, is not visible here", loop,
                       "save it and load it in this loop: outlast.epochs and outlast.save")  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from outlast.adapt.draft import Draft
+from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.state import Refusal
 from outlast.migrate.tree import dotted, tail
 
@@ -39,6 +39,14 @@ def may_count(draft: Draft, node: cst.CSTNode) -> bool:
             seen.add(id(function))
             waiting += _calls(draft, function)
     return True
+
+
+def is_called(draft: Draft, scope: Scope) -> bool:
+    """Whether it can be seen how often something is run: the module, or a function that this file calls by its name."""
+    if not isinstance(scope, cst.FunctionDef):
+        return True
+    is_method = any(isinstance(each, cst.ClassDef) for each in draft.above(scope))
+    return not is_method and any(True for _ in _calls(draft, scope))
 
 
 def repeated_at(draft: Draft, node: cst.CSTNode) -> cst.CSTNode | None:

@@ -27,13 +27,15 @@ _GLOBAL = re.compile(
 _CHOOSING = {
     "random_split": ("generator", "torch"),
     "train_test_split": ("random_state", "numpy"),
+    "KFold": ("random_state", "numpy"),
+    "StratifiedKFold": ("random_state", "numpy"),
     "ShuffleSplit": ("random_state", "numpy"),
     "StratifiedShuffleSplit": ("random_state", "numpy"),
     "GroupShuffleSplit": ("random_state", "numpy"),
     "resample": ("random_state", "numpy"),
     "sample": ("random_state", "numpy"),
 }
-_SEEDED = re.compile(r"\w*seed\w*", re.I)
+_SEEDED = re.compile(r"\w*seed\w*|set_determinism|fix_random\w*|setup_random\w*|reproduc\w*", re.I)
 
 
 def keep_choices(draft: Draft, at: cst.CSTNode, setup: Setup | None, value: str) -> None:
@@ -78,7 +80,7 @@ def _source(draft: Draft, call: cst.Call) -> str:
     if not word or argument(call, word) or any(arg.star for arg in call.args):
         return ""
     shuffles = argument(call, "shuffle")
-    if shuffles is not None and draft.source(shuffles.value) == "False":
+    if draft.source(shuffles.value) == "False" if shuffles is not None else tail(call.func).endswith("KFold"):
         return ""
     # `frame.sample(frac=0.8)` of pandas; others of that name do other things.
     if tail(call.func) == "sample" and not ("pandas" in draft.names.roots and argument(call, "frac")):

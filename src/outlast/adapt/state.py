@@ -160,12 +160,14 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'"{name}": {name}.get_state()' for name in state.generators), *(f'"{name}": {name}' for name in state.kept),
         *drawn,
     ]  # fmt: skip
+    # Tensors inside of kept values come back to where they were; one process on one kind of device has them there.
+    is_placed = uses_cuda and not names.here and any(_may_hold_tensors(values, name) for name in state.kept)
     before = [
         *place_lines(names, value, "resume.pt"),
         *(first_lines(draft, names.here, torch) if names.here else []),
         *begin_lines(draft, values, names),
         f"if {names.folder} and os.path.exists({names.path}):",
-        f"    {load_line(names, torch)}",
+        f"    {load_line(names, torch, is_placed=is_placed)}",
         *count_lines(values, names),
         *(line for name in state.loaded for line in _load_lines(name, state, names)),
         *(line for name, kind in state.groups for line in _load_group(draft, name, kind, names)),
@@ -176,6 +178,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
             for name in state.kept
         ),
         *_random_lines(draft, values, names, ["    " + line for line in put_back]),
+        *([f"    del {names.state}"] if is_placed else []),  # it lies where memory is dear
     ]
     return before, save_lines(names, torch, pairs)
 
@@ -189,9 +192,16 @@ def torch_name(draft: Draft) -> str:
     return torch or "torch"
 
 
-def load_line(names: Names, torch: str) -> str:
+def load_line(names: Names, torch: str, *, is_placed: bool = False) -> str:
+    where = f'None if {torch}.cuda.is_available() else "cpu"' if is_placed else '"cpu"'
     # With pickle_module every version of torch also loads what is not a tensor: it is the script's own file.
-    return f'{names.state} = {torch}.load({names.path}, map_location="cpu", pickle_module=pickle)'
+    return f"{names.state} = {torch}.load({names.path}, map_location={where}, pickle_module=pickle)"
+
+
+def _may_hold_tensors(values: Values, name: str) -> bool:
+    """Whether a value is a list, a dictionary or unknown."""
+    plain = (cst.Integer, cst.Float, cst.SimpleString, cst.UnaryOperation, cst.Comparison)
+    return name != values.loop.variable and not isinstance(values.origins.get(name), plain)
 
 
 def save_lines(names: Names, torch: str, pairs: list[str]) -> list[str]:
