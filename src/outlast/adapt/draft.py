@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
 
-from outlast.migrate.engine import Edit, Finding, Kind, apply
+from outlast.adapt.edits import Edits
+from outlast.migrate.engine import Finding, Kind, apply
 from outlast.migrate.lines import line_end, line_start
 from outlast.migrate.names import Names
 from outlast.migrate.tree import children, dotted
@@ -39,7 +40,7 @@ class Draft:
         self._gather()
         self.words = frozenset(node.value for node in self.nodes if isinstance(node, cst.Name))
         self.findings: list[Finding] = []
-        self._edits: list[Edit] = []
+        self._edits = Edits(self.data)
         self._added: dict[int, list[str]] = {}
         self._taken: set[str] = set()
         self._imports: list[str] = []
@@ -149,7 +150,10 @@ class Draft:
         return self.span(node)[0]
 
     def line(self, node: cst.CSTNode) -> int:
-        return bisect.bisect_right(self._starts, self.start(node))
+        return self.line_at(self.start(node))
+
+    def line_at(self, byte: int) -> int:
+        return bisect.bisect_right(self._starts, byte)
 
     def lead(self, statement: cst.CSTNode) -> str:
         """What a statement is indented with."""
@@ -163,18 +167,15 @@ class Draft:
     # ---- edits
 
     def replace(self, node: cst.CSTNode, new: str) -> None:
-        start, end = self.span(node)
-        edit = Edit(start, end, self.data[start:end].decode(), new)
-        if edit not in self._edits:
-            self._edits.append(edit)
+        self._edits.replace(*self.span(node), new)
 
     def change(self, start: int, end: int, new: str) -> None:
         """Put text in place of some bytes."""
-        self._edits.append(Edit(start, end, self.data[start:end].decode(), new))
+        self._edits.change(start, end, new)
 
     def insert(self, at: int, new: str) -> None:
         """Put text between two bytes."""
-        self._edits.append(Edit(at, at, "", new))
+        self._edits.change(at, at, new)
 
     def add_before(self, statement: cst.CSTNode, lines: Sequence[str]) -> None:
         """Put lines before a statement (its decorators and comments included), indented like it."""
@@ -243,8 +244,7 @@ class Draft:
             self.findings.append(finding)
 
     def result(self) -> str:
-        """The text with all edits. `EditError` where two of them meet, `ParserSyntaxError` where the result is none."""
-        edits: list[Edit] = []
+        """The text with all edits. `Meeting` where two of them meet, `ParserSyntaxError` where the result is none."""
         top = [*(f"import {module}" for module in self._imports), *(["", *self._top] if self._top else [])]
         if top:
             at, is_bare = self._behind_imports()
@@ -252,10 +252,9 @@ class Draft:
         for at, lines in self._added.items():
             joined = "".join(line + self.newline for line in lines)
             unfinished = at and not self.data[:at].endswith((b"\n", b"\r"))
-            edits.append(Edit(at, at, "", self.newline + joined.removesuffix(self.newline) if unfinished else joined))
-        # Whole lines first: text may also be put before the first word of the line that they precede.
-        edits += self._edits
-        text = apply(self.data, sorted(edits, key=lambda edit: (edit.start, edit.end))) if edits else self.text
+            self._edits.add_lines(at, self.newline + joined.removesuffix(self.newline) if unfinished else joined)
+        edits = self._edits.ordered()
+        text = apply(self.data, edits) if edits else self.text
         cst.parse_module(text)
         return text
 

@@ -10,6 +10,7 @@ from outlast.adapt.commands import find_command, find_flags, parsing_import, rea
 from outlast.adapt.dataclass_options import DataclassSetup, with_dataclasses
 from outlast.adapt.downloads import download_sites, report_downloads, stop_downloads
 from outlast.adapt.draft import Draft
+from outlast.adapt.edits import Meeting
 from outlast.adapt.flow import Flow
 from outlast.adapt.folders import Guard, find_guards, hold_back
 from outlast.adapt.implied import tell_folders
@@ -62,13 +63,22 @@ def adapt_text(text: str, needs: Needs) -> Adapted:
     if not draft.module.body:
         return Adapted(text, (Finding(Kind.HAND, "parse", 1, 1, "the file is empty"),))
     adapting = _Adapting(draft, needs)
-    adapting.adapt()
     try:
+        adapting.adapt()
         changed = draft.result()
+    except Meeting as met:
+        return _unchanged(
+            text, draft.line_at(met.at), "two changes meet on this line", "divide it, then adapt it again"
+        )
     except (EditError, cst.ParserSyntaxError) as error:
-        return Adapted(text, (Finding(Kind.HAND, "parse", 1, 1, f"cannot be changed safely ({error})"),))
+        line = min(error.raw_line, text.count("\n") + 1) if isinstance(error, cst.ParserSyntaxError) else 1
+        return _unchanged(text, line, "with the change it would not be valid Python", "please report this script")
     findings = tuple(sorted(draft.findings, key=lambda finding: (finding.line, finding.rule)))
     return Adapted(changed, findings, tuple(adapting.lacks), adapting.kind)
+
+
+def _unchanged(text: str, line: int, why: str, advice: str) -> Adapted:
+    return Adapted(text, (Finding(Kind.HAND, "parse", line, 1, f"cannot be changed safely: {why}", advice),))
 
 
 class _Adapting:

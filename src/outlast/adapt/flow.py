@@ -105,7 +105,8 @@ class Flow:
             if isinstance(node.operator, cst.Modulo) and inner(node.left).startswith("%s/"):
                 yield from self._follow(values[0], replace(use, is_folder=True), depth - 1)
         elif isinstance(node, cst.BinaryOperation) and self._is_below_code(node, depth):
-            yield replace(use, other=node)
+            is_named = isinstance(node.right, cst.SimpleString)
+            yield replace(use, other=node) if is_named else replace(use, other=node.left, is_folder=True)
         elif isinstance(node, cst.List | cst.Tuple):
             for element in node.elements:
                 yield from self._follow(element.value, use, depth - 1)

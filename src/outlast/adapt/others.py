@@ -25,12 +25,49 @@ def replace_others(draft: Draft, role: Role, uses: Sequence[Use], given: Value, 
         said = f"{', '.join(sorted(spelled))} each take weights, and --{name} is one place"
         draft.say(Kind.DIFFERS, "paths", first, said, "set them in the configuration")
         return
+    is_one = len({_folder(draft, node, key in folders) for key, node in nodes.items()}) == 1
     for key, node in nodes.items():
-        source, value = draft.source(node), given.at(node)
-        whole = role is Role.WEIGHTS or (key in folders and len(spelled) == 1)
-        draft.replace(node, enclosed(draft, node, _instead(draft, node, value, whole=whole)))
-        how = "can be replaced by" if whole else "is looked for by its last name in" if role is Role.DATA else "goes to"
-        draft.say(Kind.CHANGED, "paths", node, f"{_short(source)} {how} --{name}")
+        value = given.at(node)
+        if _is_open(node):
+            _replace_folder(draft, node, value, is_one=is_one)
+            how = "lies in"
+        else:
+            whole = role is Role.WEIGHTS or (key in folders and is_one)
+            draft.replace(node, enclosed(draft, node, _instead(draft, node, value, whole=whole)))
+            how = "can be replaced by" if whole else "is looked for by its last name in"
+            how = "goes to" if role is Role.OUTPUT and not whole else how
+        draft.say(Kind.CHANGED, "paths", node, f"{_short(draft.source(node))} {how} --{name}")
+
+
+def _is_open(node: cst.CSTNode) -> bool:
+    """`os.path.join(HERE, "data", name)`: whatever the last part is, it lies in the folder that the others make."""
+    return isinstance(node, cst.Call) and len(node.args) > 1 and not isinstance(node.args[-1].value, cst.SimpleString)
+
+
+def _replace_folder(draft: Draft, node: cst.CSTNode, value: str, *, is_one: bool) -> None:
+    assert isinstance(node, cst.Call)
+    start, last = draft.start(node.args[0]), node.args[-2].value
+    is_joined = len(node.args) > 2
+    new = f"{value} or "
+    if not is_one and isinstance(last, cst.SimpleString):
+        new = f"os.path.join({value}, {draft.source(last)}) if {value} else "
+    draft.insert(start, new + ("os.path.join(" if is_joined else ""))
+    draft.insert(draft.span(last)[1], ")" if is_joined else "")
+    draft.need_import("os")
+
+
+def _folder(draft: Draft, node: cst.CSTNode, is_folder: bool) -> tuple[str, ...]:
+    """The folder of a place by its parts."""
+    parts: list[str] = []
+    at = node
+    while isinstance(at, cst.BinaryOperation):
+        parts.insert(0, draft.source(at.right))
+        at = at.left
+    if isinstance(at, cst.Call) and len(at.args) > 1:
+        parts = [draft.source(arg.value) for arg in at.args] + parts
+    else:
+        parts = [draft.source(at), *parts]
+    return tuple(parts if is_folder and not _is_open(node) else parts[:-1] or parts)
 
 
 def _instead(draft: Draft, node: cst.CSTNode, value: str, *, whole: bool) -> str:

@@ -1,0 +1,76 @@
+"""The edits of one file, so that one inside another does not get in its way.
+
+What a replacement leaves as it was is not touched: `args.data_url or "d"` for `"d"` only puts something before it, and
+whatever is changed within still is.
+"""
+
+from __future__ import annotations
+
+from outlast.migrate.engine import Edit
+
+#: at one byte: what ends there, lines that are added, what is put between, what begins there
+_ENDING, _LINES, _BETWEEN, _BEGINNING = range(4)
+
+
+class Meeting(Exception):
+    """Two edits want the same bytes; `at` is the first of these."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(at)
+        self.at = at
+
+
+class Edits:
+    """Edits by byte, in the order in which they can be applied."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._replaced: dict[tuple[int, int], str] = {}
+        self._edits: list[tuple[int, int, Edit]] = []  # rank and order at one byte
+
+    def replace(self, start: int, end: int, new: str) -> None:
+        """Put text in place of a node; the same text twice is once."""
+        before = self._replaced.get((start, end))
+        if before is not None:
+            if before != new:
+                raise Meeting(start)
+            return
+        self._replaced[start, end] = new
+        old = self._data[start:end].decode()
+        kept, closing = max((_shared(old, new.removesuffix(each)), each) for each in ("", ")") if new.endswith(each))
+        cut = end - len(old[len(old) - kept :].encode())
+        opening = new.removesuffix(closing)
+        opening = opening[: len(opening) - kept]
+        rank = _BEGINNING if cut == start else _BETWEEN
+        # Of two that begin at one byte the outer comes first, of two that end there the inner one.
+        self._edits.append((rank, start - end, self._edit(start, cut, opening)))
+        if closing:
+            self._edits.append((_ENDING, end - start, self._edit(end, end, closing)))
+
+    def change(self, start: int, end: int, new: str) -> None:
+        """Put text in place of some bytes."""
+        self._edits.append((_BETWEEN, 0, self._edit(start, end, new)))
+
+    def add_lines(self, at: int, text: str) -> None:
+        self._edits.append((_LINES, 0, self._edit(at, at, text)))
+
+    def ordered(self) -> list[Edit]:
+        """All edits from first to last. `Meeting` where two overlap."""
+        found = [each for *_, each in sorted(self._edits, key=lambda item: (item[2].start, item[2].end, *item[:2]))]
+        at = 0
+        for edit in found:
+            if edit.start < at:
+                raise Meeting(edit.start)
+            at = edit.end
+        return found
+
+    def _edit(self, start: int, end: int, new: str) -> Edit:
+        return Edit(start, end, self._data[start:end].decode(), new)
+
+
+def _shared(old: str, new: str) -> int:
+    """How many characters at the end are the same."""
+    found = 0
+    while found < min(len(old), len(new)) and old[-found - 1] == new[-found - 1]:
+        found += 1
+    return found
