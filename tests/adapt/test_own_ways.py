@@ -595,3 +595,23 @@ def test_tensors_in_a_list_come_back_to_their_device():
     text = SEVERAL.format(start=start).replace("optimizer.step()", "losses.append(optimizer.step())")
     text = adapt(text).text
     assert 'map_location=None if torch.cuda.is_available() else "cpu"' in text and "    del resumed\n" in text
+
+
+def test_what_each_round_makes_anew_and_other_names_of_the_model_are_not_saved_again():
+    text = """
+        import torch
+        from nets import several
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        raw_model = model.module if several else model
+        checkpoint, last, mean = None, 0, 0
+        for epoch in range(9):
+            for batch in model.batches:
+                optimizer.step()
+            mean = mean * 0.9 + last
+            last = model.loss
+            if epoch % 3 == 0:
+                checkpoint = {"model": raw_model.state_dict()}
+                torch.save(checkpoint, "last.pt")
+    """
+    assert "(epoch, model, optimizer, last, mean)" in said(adapt(text), Kind.CHANGED)

@@ -241,7 +241,28 @@ class Values:
         """What must be saved for the next round, in source order."""
         counter = self.loop.variable if self.loop.counter is not None else "_"
         found = [name for name in self.origins if name in self.changed and name not in (counter, "_")]
-        return [name for name in found if self.is_surely_there(name) or not self._is_made_anew(name)]
+        found = [name for name in found if self.is_surely_there(name) or not self._is_made_anew(name)]
+        return [name for name in found if not self._is_replaced(name)]
+
+    def _is_replaced(self, name: str) -> bool:
+        """Whether each round that uses a name first gives it another value, in the block of all these uses."""
+        end = self.draft.span(self.loop.node)[1]
+        elsewhere = [self.draft.below(each.body) for each in self.draft.functions() if self.scope is self.draft.module]
+        others = [node for nodes in elsewhere for node in nodes if isinstance(node, cst.Name) and node.value == name]
+        test = self.loop.node.test if isinstance(self.loop.node, cst.While) else None
+        tested = (test, *self.draft.below(test)) if test is not None else ()
+        uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
+        target = self.draft.parent(uses[0]) if uses else None
+        bound = self.draft.parent(target) if isinstance(target, cst.AssignTarget) else None
+        if others or not isinstance(bound, cst.Assign) or any(tail(each) == name for each in tested):
+            return False
+        if any(node.value == name and self.draft.start(node) >= end for node in self._own()):
+            return False
+        block = self.draft.parent(self.draft.statement(bound))
+        reads = (bound.value, *self.draft.below(bound.value))
+        return not any(tail(each) == name for each in reads if isinstance(each, cst.Name)) and all(
+            any(each is block for each in self.draft.above(use)) for use in uses
+        )
 
     def is_surely_there(self, name: str) -> bool:
         """Whether a name has a value when the loop starts, whatever branches are taken before."""

@@ -158,7 +158,8 @@ def _modules(draft: Draft, values: Values, uses: Uses) -> list[str]:
         if name not in uses.used:
             continue
         if not isinstance(origin, cst.Call):
-            found += [name] if name in shown else []  # `features = model.features`
+            is_same = bool(_wrapped(origin)) and _wrapped(origin) in shown
+            found += [name] if name in shown and not is_same else []  # `features = model.features`
             continue
         makers = {tail(call.func) for call in (origin, *draft.calls(origin))}
         is_plain = draft.resolve(origin.func).startswith(("torch.optim.", "torch.nn.functional."))
@@ -168,6 +169,14 @@ def _modules(draft: Draft, values: Values, uses: Uses) -> list[str]:
         if (name in shown or is_made) and not is_plain and not is_other and not _is_passing(makers):
             found.append(name)
     return [name for name in found if not uses.alias(name)]
+
+
+def _wrapped(origin: cst.BaseExpression | None) -> str:
+    """`model` of `model.module` and of `model.module if several else model`: the same weights by another name."""
+    if isinstance(origin, cst.IfExp):
+        both = {_wrapped(each) or dotted(each) for each in (origin.body, origin.orelse)}
+        return both.pop() if len(both) == 1 and "module" in (tail(origin.body), tail(origin.orelse)) else ""
+    return dotted(origin).removesuffix(".module") if dotted(origin).endswith(".module") else ""
 
 
 def _is_passing(makers: set[str]) -> bool:
