@@ -318,7 +318,7 @@ def test_a_download_goes_on_where_its_place_is_not_the_contracts():
     ("before", "after"),
     [
         ('datasets.MNIST(root=".", download=True)',
-         'datasets.MNIST(root=os.path.join(contract.data_url or "", "."), download=not contract.data_url)'),
+         'datasets.MNIST(root=contract.data_url or ".", download=not contract.data_url)'),
         ('Birds(root="~/sets", download=True)',
          'Birds(root=contract.data_url or "~/sets", download=not contract.data_url)'),
         ('tasks("birds", root="~/sets")', 'tasks("birds", root=contract.data_url or "~/sets")'),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
+from outlast.adapt.alike import add_alike
 from outlast.adapt.commands import find_command, find_flags, parsing_import, reads_command_line
 from outlast.adapt.dataclass_options import DataclassSetup, with_dataclasses
 from outlast.adapt.downloads import download_sites, report_downloads, stop_downloads
@@ -19,12 +20,12 @@ from outlast.adapt.needs import HELP, Needs, Role
 from outlast.adapt.others import replace_others
 from outlast.adapt.parsers import find_argparse
 from outlast.adapt.paths import Paths, find_paths
+from outlast.adapt.places import Places, make_below, make_folders, needed_folders, replace_places
 from outlast.adapt.pretrained import Pretrained
 from outlast.adapt.resume import plan_resume
 from outlast.adapt.seeds import keep_choices
 from outlast.adapt.setup import CreatedSetup, Setup, Value
 from outlast.adapt.sinks import find_sinks
-from outlast.adapt.sites import replace_sites
 from outlast.adapt.wiring import relax, wire_options
 from outlast.migrate.engine import EditError, Finding, Kind
 from outlast.migrate.tree import tail
@@ -107,6 +108,7 @@ class _Adapting:
         copies = "moxing" in self.draft.names.roots
         sinks = find_sinks(self.draft)
         paths = Paths() if copies else find_paths(self.draft, sinks, flow, native.options if native else {})
+        add_alike(self.draft, paths)
         guards = find_guards(self.draft, sinks, flow, paths)
         if copies:
             self.draft.say(
@@ -231,34 +233,24 @@ class _Adapting:
         lines: list[str] = []
         for role, value in values.items():
             name = self.needs.options[role]
-            if paths.sites.get(role):
-                replace_sites(self.draft, role, paths.sites[role], value, name)
+            places = Places(role, paths.sites.get(role, []), paths.wraps.get(role, []))
+            if places.sites and not replace_places(self.draft, places, value, name):
+                places = Places(role, [], places.wraps)
+            for wrap in {id(wrap.node): wrap for wrap in places.wraps}.values():
+                wrap.put(self.draft, value, name)
+            if role is Role.OUTPUT:
+                lines += make_folders(self.draft, needed_folders(self.draft, paths, places), value.first)
             if paths.options.get(role) and not setup.is_read(name):
                 lines += wire_options(self.draft, setup, role, name, value, paths.options[role])
+                if role is Role.OUTPUT:
+                    lines += make_below(self.draft, setup, paths, value.first)
             if role is Role.OUTPUT:
                 tell_folders(self.draft, paths.implied, value, name)
             replace_others(self.draft, role, paths.others.get(role, ()), value, name)
         if Role.OUTPUT in values:
             hold_back(self.draft, guards, values[Role.OUTPUT], self.needs.options[Role.OUTPUT])
-            lines += self._made(paths, values[Role.OUTPUT].first)
         elif guards:
             said = f"{guards[0].what}, and it will exist"
             self.draft.say(Kind.HAND, "folders", guards[0].node, said, "let it go on where the folder is there already")
         if lines:
             setup.follow(lines)
-
-    def _made(self, paths: Paths, value: str) -> list[str]:
-        """Folders below the results folder that the script finds at home, and nobody makes on the platform."""
-        sites = paths.sites.get(Role.OUTPUT, [])
-        folders = {"/".join(site.folders) for site in sites}
-        if len({site.folders[0] if site.folders else "" for site in sites}) < 2:
-            return []
-        made = {"/".join(site.folders) for site in sites if any(literal is site.literal for _, literal in paths.makes)}
-        missing = sorted(folder for folder in folders - made if folder and not folder.startswith("/"))
-        if missing:
-            self.draft.need_import("os")
-        return [
-            line
-            for folder in missing
-            for line in (f"if {value}:", f'    os.makedirs(os.path.join({value}, "{folder}"), exist_ok=True)')
-        ]

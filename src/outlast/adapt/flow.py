@@ -1,40 +1,25 @@
 """Where the path of a call comes from: a literal of this file, an option, or something from elsewhere.
 
-Only what is assigned once is followed; a name with two sources ends the search.
+Only what is assigned once is followed, results also where each of several sources is known; what follows the source in
+the path is kept, for `"runs"` is a folder before `"/x"` and the start of a name before `"_x"`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import libcst as cst
 
-from outlast.adapt.draft import Draft
-from outlast.adapt.needs import Role
+from outlast.adapt.code_folder import CodeFolder
+from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.sinks import Sink
+from outlast.adapt.sources import Hop, Literal, Use
+from outlast.adapt.spelling import SAME, SAME_METHODS, UNKNOWN, Spelling, filled, joined, listed
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
-_DEPTH = 8
-#: Calls that give back the path they were given.
-_SAME = frozenset({"str", "pathlib.Path", "pathlib.PurePath", "os.path.expanduser", "os.path.abspath",
-                   "os.path.realpath", "os.fspath", "os.path.normpath", "sorted", "list"})  # fmt: skip
-Literal = cst.SimpleString | cst.FormattedString
-
-
-@dataclass(frozen=True)
-class Use:
-    """One way from a call back to a source: a literal, an option, or, where that is unknown, the expression itself."""
-
-    sink: Sink
-    is_folder: bool
-    literal: Literal | None = None
-    option: str = ""  # `x` of `args.x`, or a parameter of a command's function
-    other: cst.BaseExpression | None = None  # a configuration from elsewhere
-
-    @property
-    def role(self) -> Role | None:
-        return self.sink.role
+_DEPTH = 14
 
 
 class Flow:
@@ -46,12 +31,41 @@ class Flow:
         self._parameters = parameters  # function → those of its parameters that are options
         self._assigned: dict[tuple[int, str], list[cst.BaseExpression]] = {}
         self._fields: dict[str, list[cst.BaseExpression]] = {}
+        self._grown: dict[tuple[int, str], list[cst.BaseExpression]] = {}  # by `path += …`
         self._functions: dict[str, list[cst.FunctionDef]] = {}
+        self.spelling = Spelling(draft, self._single)
+        self._code = CodeFolder(draft, self._single)
         for node in draft.nodes:
             self._note(node)
 
     def uses(self, sink: Sink) -> list[Use]:
-        return list(self._follow(sink.path, Use(sink, sink.is_folder), _DEPTH))
+        """The sources of a path."""
+        return [use for use in self.ways(sink) if use.is_known]
+
+    def ways(self, sink: Sink) -> list[Use]:
+        """The sources of a path, and the expressions that begin with something unknown."""
+        return list(self._follow(sink.path, Use(sink, sink.is_folder, whole=sink.path), _DEPTH))
+
+    def full(self, use: Use) -> str:
+        """The whole path of a use, as far as it is known."""
+        return (self.spelling.of(use.literal) if use.literal is not None else UNKNOWN) + use.after
+
+    def source(self, node: cst.CSTNode | None) -> str:
+        return self._draft.source(node) if node is not None else ""
+
+    def home(self, node: cst.Name) -> int:
+        """The scope that a name belongs to."""
+        return next((id(each) for each in self._scopes(node) if self._is_bound(each, node.value)), 0)
+
+    def _is_bound(self, scope: Scope, name: str) -> bool:
+        is_parameter = isinstance(scope, cst.FunctionDef) and name in _parameters_of(scope)
+        return is_parameter or (id(scope), name) in self._assigned
+
+    def _scopes(self, node: cst.CSTNode) -> list[Scope]:
+        """The scope of a node and those around it."""
+        inside = self._draft.scope(node)
+        around = [each for each in self._draft.above(inside) if isinstance(each, cst.FunctionDef | cst.Module)]
+        return [inside, *around]
 
     # ---- bindings
 
@@ -62,7 +76,12 @@ class Flow:
                 self._bind(target, node.value)
         elif isinstance(node, cst.FunctionDef):
             self._functions.setdefault(node.name.value, []).append(node)
-        elif isinstance(node, cst.AugAssign | cst.For | cst.NamedExpr | cst.CompFor):
+        elif isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.AddAssign):
+            for name in _names(node.target):
+                self._grown.setdefault((id(self._draft.scope(node)), name), []).append(node.value)
+        elif isinstance(node, cst.NamedExpr):
+            self._bind(node.target, node.value)
+        elif isinstance(node, cst.AugAssign | cst.For | cst.CompFor):
             for name in _names(node.target):
                 self._assigned.setdefault((id(self._draft.scope(node)), name), []).append(cst.Ellipsis())
 
@@ -93,122 +112,155 @@ class Flow:
     def _follow(self, node: cst.CSTNode | None, use: Use, depth: int) -> Iterator[Use]:
         if depth == 0 or node is None:
             return
-        if isinstance(node, cst.SimpleString) or (isinstance(node, cst.FormattedString) and _starts_with_folder(node)):
-            yield replace(use, literal=node)
+        if isinstance(node, cst.SimpleString) or (isinstance(node, cst.FormattedString) and _starts_with_text(node)):
+            yield _at_literal(node, use)
         elif isinstance(node, cst.FormattedString):
             first = node.parts[0] if node.parts else None
             if isinstance(first, cst.FormattedStringExpression):
-                yield from self._follow(first.expression, replace(use, is_folder=True), depth - 1)
-        elif isinstance(node, cst.BinaryOperation) and inner(node.left).startswith(("%s", "%(")):
-            # '%s/model.pt' % folder: the place is the first value, not the literal.
-            values = [each.value for each in node.right.elements] if isinstance(node.right, cst.Tuple) else [node.right]
-            if isinstance(node.operator, cst.Modulo) and inner(node.left).startswith("%s/"):
-                yield from self._follow(values[0], replace(use, is_folder=True), depth - 1)
-        elif isinstance(node, cst.BinaryOperation) and self._is_below_code(node, depth):
+                rest = "".join(self.spelling.of(cst.FormattedString([part])) for part in node.parts[1:])
+                yield from self._inside(None if first.format_spec else first.expression, use.before(rest), depth)
+        elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
+            yield from self._through_filled(node, node.left, use, depth)
+        elif isinstance(node, cst.BinaryOperation) and self._code.begins(node):
             is_named = isinstance(node.right, cst.SimpleString)
             yield replace(use, other=node) if is_named else replace(use, other=node.left, is_folder=True)
         elif isinstance(node, cst.List | cst.Tuple):
             for element in node.elements:
                 yield from self._follow(element.value, use, depth - 1)
         elif isinstance(node, cst.BinaryOperation):
-            yield from self._follow(node.left, replace(use, is_folder=use.is_folder or _is_joined(node)), depth - 1)
+            is_divided = isinstance(node.operator, cst.Divide)
+            rest = joined([".", self.spelling.of(node.right)])[1:] if is_divided else self.spelling.of(node.right)
+            yield from self._follow(node.left, _unwrapped(use.before(rest), is_divided), depth - 1)
         elif isinstance(node, cst.BooleanOperation):
-            yield from self._follow(node.left, use, depth - 1)  # `args.data or "data"`
+            # `args.data or "data"`, `os.environ.get("OUT") or "out"`
+            found = list(self._follow(node.left, use, depth - 1))
+            is_left = any(each.is_known for each in found) or not self.spelling.of(node.right)
+            yield from found if is_left else self._follow(node.right, use, depth - 1)
+        elif isinstance(node, cst.IfExp) and any(name in self._draft.source(node.test) for name in PASSED):
+            yield replace(use, option="train_url")
+        elif isinstance(node, cst.IfExp) and use.role is Role.OUTPUT:
+            for branch in (node.body, node.orelse):
+                yield from self._follow(branch, replace(use, whole=branch), depth - 1)
+        elif isinstance(node, cst.NamedExpr):
+            yield from self._follow(node.value, replace(use, whole=node.value), depth - 1)
         elif isinstance(node, cst.Call):
             yield from self._through_call(node, use, depth)
         elif isinstance(node, cst.Name):
             yield from self._through_name(node, use, depth)
         elif isinstance(node, cst.Attribute | cst.Subscript):
             yield from self._through_field(node, use, depth)
+        else:
+            yield use
+
+    def _inside(self, node: cst.CSTNode | None, use: Use, depth: int) -> Iterator[Use]:
+        """What is filled into a text: only names are followed, for nothing can be written into the text itself."""
+        if isinstance(node, cst.Call) and self._draft.resolve(node.func) == "str":
+            node = positional(node, 0)
+        is_name = isinstance(node, cst.Name | cst.Attribute | cst.Subscript)
+        yield from self._follow(node, use, depth - 1) if is_name else (use,)
+
+    def _through_filled(
+        self, node: cst.BaseExpression, text: cst.BaseExpression, use: Use, depth: int
+    ) -> Iterator[Use]:
+        """`"%s/model.pt" % folder`, `"{}/x".format(folder)`: the place is the first value, unless text stands there."""
+        parts = filled(node)
+        if not isinstance(text, cst.SimpleString) or (isinstance(parts[0], str) and parts[0]):
+            # What is filled in is known to be text: the literal begins the path.
+            yield from self._follow(text, use.before("") if isinstance(text, cst.SimpleString) else use, depth - 1)
+            return
+        given = next((part for part in parts[1:2]), None)
+        rest = "".join(part if isinstance(part, str) else self.spelling.of(part) for part in parts[2:])
+        yield from self._inside(given if not isinstance(given, str) else None, use.before(rest), depth)
 
     def _through_call(self, call: cst.Call, use: Use, depth: int) -> Iterator[Use]:
-        name = self._draft.resolve(call.func)
-        if name == "os.path.join" or tail(call.func) == "joinpath":
-            first = positional(call, 0) if name else getattr(call.func, "value", None)
-            if self._is_code_folder(first, depth):
+        name, last = self._draft.resolve(call.func), tail(call.func)
+        owner = call.func.value if isinstance(call.func, cst.Attribute) else None
+        if name == "os.path.join" or last == "joinpath":
+            first = positional(call, 0) if name else owner
+            if self._code.is_it(first):
                 yield replace(use, other=call)
                 return
-            yield from self._follow(first, replace(use, is_folder=True), depth - 1)
-        elif name == "os.getcwd" and use.is_folder:
+            parts = [UNKNOWN if arg.star else self.spelling.of(arg.value) for arg in call.args[1 if name else 0 :]]
+            inside = replace(use.before(joined([".", *parts])[1:]), whole=first if name else None)
+            yield from self._follow(first, inside, depth - 1)
+        elif name in ("os.getcwd", "pathlib.Path.cwd") and use.is_folder:
             yield replace(use, other=call)
-        elif name in _SAME:
-            many = len(call.args) > 1 and name.startswith("pathlib")
-            if many and self._is_code_folder(positional(call, 0), depth):
+        elif name in SAME:
+            rest = [self.spelling.of(arg.value) for arg in call.args[1:]] if name.startswith("pathlib") else []
+            given = positional(call, 0)
+            if rest and self._code.is_it(given):
                 yield replace(use, other=call)
                 return
-            yield from self._follow(positional(call, 0), replace(use, is_folder=use.is_folder or many), depth - 1)
-        elif tail(call.func) == "format" and isinstance(call.func, cst.Attribute):
-            text = inner(call.func.value)
-            if text.startswith(("{}/", "{0}/")):
-                yield from self._follow(positional(call, 0), replace(use, is_folder=True), depth - 1)
-            elif not text.startswith("{"):
-                yield from self._follow(call.func.value, use, depth - 1)
+            inside = use if name == "str" else replace(use, whole=given)
+            yield from self._follow(given, inside.before(joined([".", *rest])[1:]), depth - 1)
+        elif name in ("os.environ.get", "os.getenv") and inner(positional(call, 0)) == "OUTLAST_CHECKPOINT":
+            yield replace(use, option="train_url")  # as good as the contract's own folder
+        elif name in ("os.environ.get", "os.getenv"):
+            yield from self._follow(positional(call, 1), replace(use, whole=positional(call, 1)), depth - 1)
+        elif last in SAME_METHODS and owner is not None and not call.args:
+            yield from self._follow(owner, _unwrapped(use), depth - 1)
+        elif last == "with_suffix" and owner is not None:
+            yield from self._follow(owner, _unwrapped(use.before(self.spelling.of(positional(call, 0)))), depth - 1)
+        elif last == "format" and isinstance(owner, cst.SimpleString):
+            yield from self._through_filled(call, owner, use, depth)
+        elif last == "join" and isinstance(owner, cst.SimpleString) and listed(call):
+            start, *others = listed(call)
+            behind = "".join(inner(owner) + self.spelling.of(each) for each in others)
+            yield from self._follow(start, replace(use.before(behind), whole=start), depth - 1)
+        else:
+            yield use
 
-    def _is_below_code(self, node: cst.BinaryOperation, depth: int) -> bool:
-        """`HERE / "data" / "train"`: the code's folder, and names behind it."""
-        if not isinstance(node.operator, cst.Divide | cst.Add):
-            return False
-        if isinstance(node.left, cst.BinaryOperation) and isinstance(node.left.right, cst.SimpleString):
-            return self._is_below_code(node.left, depth)
-        return self._is_code_folder(node.left, depth)
-
-    def _is_code_folder(self, node: cst.CSTNode | None, depth: int) -> bool:
-        """Whether an expression is where the code lies: `Path(__file__).resolve().parents[1]`, `dirname(__file__)`."""
-        if depth == 0 or node is None:
-            return False
-        if isinstance(node, cst.Name) and node.value == "__file__":
-            return True
+    def _single(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What a name is made of, where that is one thing."""
         if isinstance(node, cst.Name):
-            values = self._assigned.get((id(self._draft.scope(node)), node.value), []) or self._module_values(
-                node.value
-            )
-            return len(values) == 1 and self._is_code_folder(values[0], depth - 1)
-        if isinstance(node, cst.Attribute | cst.Subscript):
-            return self._is_code_folder(node.value, depth - 1)
-        if isinstance(node, cst.Call):
-            is_method = isinstance(node.func, cst.Attribute) and not self._draft.resolve(node.func).startswith(
-                "os.path."
-            )
-            below = node.func.value if is_method and isinstance(node.func, cst.Attribute) else positional(node, 0)
-            known = tail(node.func) in (
-                "dirname",
-                "abspath",
-                "realpath",
-                "resolve",
-                "absolute",
-                "Path",
-                "normpath",
-                "str",
-            )
-            if tail(node.func) == "join" and all(inner(arg.value).strip("./") == "" for arg in node.args[1:]):
-                return self._is_code_folder(positional(node, 0), depth - 1)
-            below = positional(node, 0) if tail(node.func) == "Path" else below
-            return known and self._is_code_folder(below, depth - 1)
-        return False
+            for scope in self._scopes(node):
+                values = self._assigned.get((id(scope), node.value), [])
+                if values:
+                    return values[0] if len(values) == 1 and (id(scope), node.value) not in self._grown else None
+                if isinstance(scope, cst.FunctionDef) and node.value in _parameters_of(scope):
+                    passed = self._passed(scope, node.value)
+                    return passed[0] if len(passed) == 1 else None
+            return None
+        if isinstance(node, cst.Subscript):
+            return self._from_dict(node)
+        values = self._fields.get(node.attr.value, []) if isinstance(node, cst.Attribute) else []
+        is_held = isinstance(node, cst.Attribute) and dotted(node.value) in self._holders
+        return values[0] if len(values) == 1 and not is_held else None
 
     def _through_name(self, node: cst.Name, use: Use, depth: int) -> Iterator[Use]:
-        for scope in (self._draft.scope(node), self._draft.module):
-            values = self._assigned.get((id(scope), node.value), [])
-            if len(values) == 1:
-                yield from self._follow(values[0], use, depth - 1)
+        use = replace(use, hops=(*use.hops, Hop(node, use.whole)))
+        for scope in self._scopes(node):
+            key = (id(scope), node.value)
+            values = self._assigned.get(key, [])
+            is_open = any(isinstance(value, cst.Ellipsis) for value in values)
+            if values and not is_open and (len(values) == 1 or (use.role is Role.OUTPUT and len(use.hops) < 3)):
+                grown = "" if use.sink.makes else "".join(map(self.spelling.of, self._grown.get(key, [])))
+                for value in values:
+                    # `path = path + ".pth"` leads back to itself: the other value is the source.
+                    if not any(isinstance(each, cst.Name) and each.value == node.value for each in _leading(value)):
+                        yield from self._follow(value, replace(use.before(grown), whole=value), depth - 1)
                 return
             if values:
+                yield use
                 return
             if isinstance(scope, cst.FunctionDef):
-                places = [param.name.value for param in scope.params.params]
                 if node.value in self._parameters.get(id(scope), ()):
                     yield replace(use, option=node.value)
                     return
-                if node.value in places:
-                    yield from self._through_parameter(scope, node.value, places, use, depth)
+                if node.value in _parameters_of(scope):
+                    found = [replace(use, whole=value) for value in self._passed(scope, node.value)]
+                    for inside in found:
+                        yield from self._follow(inside.whole, inside, depth - 1)
+                    yield from () if found else (use,)
                     return
         if node.value.isupper() and self._draft.resolve(node):
             yield replace(use, other=node)  # a constant of another file
+        else:
+            yield use
 
-    def _through_parameter(
-        self, function: cst.FunctionDef, name: str, places: list[str], use: Use, depth: int
-    ) -> Iterator[Use]:
+    def _passed(self, function: cst.FunctionDef, name: str) -> list[cst.BaseExpression]:
         """What the callers pass, or the default; several callers are several sources."""
+        places = _parameters_of(function)
         called, is_method = function.name.value, places[:1] == ["self"]
         if is_method and called == "__init__":
             owner = next((each for each in self._draft.above(function) if isinstance(each, cst.ClassDef)), None)
@@ -221,11 +273,11 @@ class Flow:
                 value = named.value if named else positional(call, index)
                 passed += [value] if value is not None else []
         default = next((param.default for param in function.params.params if param.name.value == name), None)
-        for value in [*passed, *([default] if default is not None else [])]:
-            yield from self._follow(value, use, depth - 1)
+        return [*passed, *([default] if default is not None else [])]
 
     def _through_field(self, node: cst.Attribute | cst.Subscript, use: Use, depth: int) -> Iterator[Use]:
         owner = dotted(node.value)
+        use = replace(use, hops=(*use.hops, Hop(node, use.whole)))
         is_held = owner and (owner in self._holders or owner.rsplit(".", 1)[-1] in self._holders)
         if is_held and not any(isinstance(value, cst.Dict) for value in self._module_values(owner)):
             # Where no parser of this file declares it, the value itself is the source.
@@ -234,15 +286,17 @@ class Flow:
         if isinstance(node, cst.Subscript):
             value = self._from_dict(node)
             if value is not None:
-                yield from self._follow(value, use, depth - 1)
-            elif self._is_read_in(node):
-                yield replace(use, other=node)
+                yield from self._follow(value, replace(use, whole=value), depth - 1)
+            else:
+                yield replace(use, other=node) if self._is_read_in(node) else use
             return
         values = self._fields.get(node.attr.value, [])
         if len(values) == 1:
-            yield from self._follow(values[0], use, depth - 1)
+            yield from self._follow(values[0], replace(use, whole=values[0]), depth - 1)
         elif not values and owner and owner != "self" and not self._draft.resolve(node).startswith("os."):
             yield replace(use, other=node)
+        else:
+            yield use
 
     def _is_read_in(self, node: cst.Subscript) -> bool:
         """Whether a value comes from a dictionary that a call gave: `config["data"]["root"]`."""
@@ -274,28 +328,33 @@ class Flow:
         return None
 
 
-def _is_joined(node: cst.BinaryOperation) -> bool:
-    """Whether what stands left is a folder: `folder / name`, `folder + "/x"`; `stem + ".pt"` makes a file's name."""
-    if isinstance(node.operator, cst.Modulo):
-        return False
-    if isinstance(node.operator, cst.Add) and isinstance(node.left, cst.SimpleString):
-        return inner(node.left).endswith("/")
-    right = node.right
-    while isinstance(right, cst.BinaryOperation):
-        right = right.left
-    if isinstance(node.operator, cst.Add) and isinstance(right, cst.SimpleString | cst.FormattedString):
-        return _text(right).startswith("/")
-    return True
+def _at_literal(node: Literal, use: Use) -> Use:
+    """`"out/"` is a folder, whatever follows; `"out"` only if that begins with a slash."""
+    is_folder = use.is_folder or (bool(use.after) and isinstance(node, cst.SimpleString) and inner(node).endswith("/"))
+    return replace(use, literal=node, is_folder=is_folder)
 
 
-def _text(node: cst.SimpleString | cst.FormattedString) -> str:
-    if isinstance(node, cst.SimpleString):
-        return inner(node)
-    first = node.parts[0] if node.parts else None
-    return first.value if isinstance(first, cst.FormattedStringText) else ""
+def _unwrapped(use: Use, is_path: bool = True) -> Use:
+    """What is a path object cannot be joined as text."""
+    return replace(use, whole=None, put=None) if is_path else use
 
 
-def _starts_with_folder(node: cst.FormattedString) -> bool:
+def _leading(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    if isinstance(node, cst.BinaryOperation):
+        yield from _leading(node.left)
+    elif isinstance(node, cst.FormattedString) and node.parts:
+        first = node.parts[0]
+        yield from _leading(first.expression) if isinstance(first, cst.FormattedStringExpression) else ()
+    elif isinstance(node, cst.Call):
+        yield from _leading(node.args[0].value) if node.args else ()
+
+
+def _parameters_of(function: cst.FunctionDef) -> list[str]:
+    return [param.name.value for param in function.params.params]
+
+
+def _starts_with_text(node: cst.FormattedString) -> bool:
     first = node.parts[0] if node.parts else None
     return isinstance(first, cst.FormattedStringText)
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.flow import Flow, Use
+from outlast.adapt.flow import Flow
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.paths import Paths
 from outlast.adapt.setup import Value
 from outlast.adapt.sinks import Sink
+from outlast.adapt.sources import Use
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, tail
 
@@ -36,7 +37,7 @@ class Guard:
 
 def find_guards(draft: Draft, sinks: Sequence[Sink], flow: Flow, paths: Paths) -> list[Guard]:
     """Everything that minds whether the output folder exists."""
-    ours = [(sink, use) for sink in sinks for use in flow.uses(sink) if _is_ours(paths, use)]
+    ours = [(sink, use) for sink in sinks for use in flow.ways(sink) if _is_ours(paths, use)]
     made = {draft.source(sink.path) for sink, _ in ours if sink.makes}
     cleared = {draft.source(sink.path) for sink, _ in ours if tail(sink.call.func) in _CLEARS}
     found: list[Guard] = []
@@ -62,6 +63,8 @@ def _is_done(draft: Draft, guard: Guard) -> bool:
 
 
 def _is_ours(paths: Paths, use: Use) -> bool:
+    if any(wrap.use.sink is use.sink for wrap in paths.wraps.get(Role.OUTPUT, ())):
+        return True
     if use.literal is not None:
         return any(site.literal is use.literal for site in paths.sites.get(Role.OUTPUT, ()))
     if use.option in paths.options.get(Role.OUTPUT, {}):

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.flow import Use
 from outlast.adapt.needs import Role
 from outlast.adapt.setup import Value
 from outlast.adapt.sites import enclosed
+from outlast.adapt.sources import Use
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import inner, tail
 

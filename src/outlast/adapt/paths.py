@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.flow import Flow, Literal, Use
+from outlast.adapt.flow import Flow
 from outlast.adapt.implied import Implied, find_implied
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
@@ -19,6 +19,8 @@ from outlast.adapt.roles import Roles, by_look
 from outlast.adapt.setup import Option
 from outlast.adapt.sinks import Sink
 from outlast.adapt.sites import Site, text_of
+from outlast.adapt.sources import Literal, Use
+from outlast.adapt.words import Words, Wrap, find_unknown, is_unseen
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, tail
 
@@ -29,9 +31,13 @@ CODE_FILE = re.compile(
 _SHOWS_CODE = re.compile(r"['\"][^'\"]*\.(?:ya?ml|toml|ini|cfg)['\"]\)*$", re.I)
 #: read beside data that lies elsewhere, it is a list of names or the like
 _BESIDE_CODE = re.compile(r"(?:\./)?[\w.-]+\.(?:json|txt|names)")
+#: a relative path that stays below
+_BELOW = re.compile(r"[\w-][^\\]*$")
 _SHOWN = re.compile(r"['\"][^'\"]*[/\\][^'\"]*['\"]")
 #: What is a path beyond doubt: it has folders, or the suffix of a file with data.
-_LOOKS = re.compile(r"(?:[~./]*/)?[\w.-]+/|~/|\.{0,2}/\w|[\w.-]+\.(?:csv|txt|json|npy|npz|h5|hdf5|lmdb|mat|pkl|tsv)$")
+_LOOKS = re.compile(
+    r"(?:[~./]*/)?[\w.-]+/|~/|\.{0,2}/\w|[\w.-]+\.(?:csv|txt|json|npy|npz|h5|hdf5|lmdb|mat|pkl|tsv|pth?|ckpt|keras|onnx|png|jpe?g|log)$"
+)
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
 _NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/|/proc/|/sys/", re.I)
 #: Names by which people know an option's role when its value goes where it cannot be followed: folders, files.
@@ -66,6 +72,9 @@ class Paths:
     options: dict[Role, dict[str, bool]] = field(default_factory=dict)  # name → is a folder
     others: dict[Role, list[Use]] = field(default_factory=dict)
     makes: list[tuple[Sink, Literal]] = field(default_factory=list)
+    wraps: dict[Role, list[Wrap]] = field(default_factory=dict)  # joined as a whole
+    written: list[tuple[Use, str]] = field(default_factory=list)  # results, as far as their paths are known
+    made: frozenset[str] = frozenset()  # folders that the script makes, likewise
     implied: list[Implied] = field(default_factory=list)  # writers that choose their folder themselves
     seen: set[int] = field(default_factory=set)  # literals that lead to a call about files
     known: set[int] = field(default_factory=set)  # literals whose use is understood
@@ -74,12 +83,14 @@ class Paths:
 
     def has(self, role: Role) -> bool:
         is_implied = role is Role.OUTPUT and bool(self.implied)
-        return bool(self.sites.get(role) or self.options.get(role) or self.others.get(role) or is_implied)
+        found = (self.sites, self.options, self.others, self.wraps)
+        return is_implied or any(bool(each.get(role)) for each in found)
 
     def nodes(self) -> list[cst.CSTNode]:
         """Where values will be read."""
         found: list[cst.CSTNode] = [site.literal for sites in self.sites.values() for site in sites]
         found += [each.call for each in self.implied]
+        found += [wrap.node for wraps in self.wraps.values() for wrap in wraps]
         return found + [use.other for uses in self.others.values() for use in uses if use.other is not None]
 
 
@@ -91,6 +102,10 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
     has_data = False
     every = list(sinks)
     found.is_saving = any(sink.role is Role.OUTPUT for sink in every) or may_save(draft)
+    ways = [use for sink in every for use in flow.ways(sink)]
+    words = Words(draft, flow, ways)
+    found.written = [(use, flow.full(use)) for use in ways if use.role is Role.OUTPUT]
+    found.made = frozenset(flow.spelling.of(sink.path) for sink in every if sink.makes)
     for use in (use for sink in every for use in _uses(draft, flow, sink)):
         if use.role is Role.DATA and _OPTION_NAMES[Role.OUTPUT].fullmatch(use.option or tail(use.other)):
             continue  # it looks at its own results
@@ -100,6 +115,10 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
             if use.option in PASSED:
                 found.fed.add(id(use.sink.call))
                 has_data = has_data or use.role is Role.DATA
+            whole = words.cut_option(use, options.get(use.option))
+            if whole is not None and use.role is not None:
+                found.wraps.setdefault(use.role, []).append(Wrap(use, whole, flow.spelling.of(whole)))
+                continue
             if use.role is None or not _is_text(options, use.option) or use.option in PASSED:
                 continue
             if use.role is Role.WEIGHTS and (judge.is_word(use.option) or is_resume(use.option)):
@@ -133,10 +152,17 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
         is_way = all(use.sink.makes or use.role is None for use in uses)
         if role is Role.DATA and is_way and _holds_others(text, groups):
             continue  # the way to the data, which is there on the platform
-        if role is not None and _is_certain(draft, literal, text):
-            found.sites.setdefault(role, []).append(Site(literal, text, any(_is_folder(use, text) for use in uses)))
+        wraps = words.wraps(uses)
+        if wraps is None and role is Role.OUTPUT and (literal.lpar or "//" in text) and _BELOW.match(text):
+            wraps = [Wrap(uses[0], literal, flow.spelling.of(literal))]  # its spelling cannot be divided
+        if role is not None and wraps is not None:
+            found.wraps.setdefault(role, []).extend(wraps)
+        elif role is not None and _is_certain(draft, literal, text):
+            is_folder = any(_is_folder(use, text) for use in uses) and not any(use.is_stem for use in uses)
+            found.sites.setdefault(role, []).append(Site(literal, text, is_folder))
             found.fed.update(id(use.sink.call) for use in uses)
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
+    found.wraps.setdefault(Role.OUTPUT, []).extend(find_unknown(flow, ways))
     found.seen = set(by_literal)
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)}
     _gather_others(draft, found)
@@ -147,10 +173,14 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
 
 def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
     """The sources of a path; one that shows a path and leads nowhere is reported."""
-    uses = flow.uses(sink)
+    ways = flow.ways(sink)
+    uses = [use for use in ways if use.is_known]
     source = draft.source(sink.path)
     if sink.role is Role.DATA and _SHOWS_CODE.search(source):
         return [use for use in uses if use.literal is not None]  # settings, from wherever
+    if not uses and any(is_unseen(draft, use) for use in ways):
+        draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not visible")
+        return []
     if (
         not uses
         and sink.role is not None
@@ -240,7 +270,8 @@ def may_save(draft: Draft) -> bool:
 
 
 def _is_folder(use: Use, text: str) -> bool:
-    return use.is_folder or (use.sink.is_guess and not _SUFFIX.search(text))
+    is_whole = bool(use.after) and text.endswith("/")
+    return use.is_folder or is_whole or (use.sink.is_guess and not _SUFFIX.search(text))
 
 
 def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
@@ -249,6 +280,8 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     text = text_of(literal)
     if not text.strip("./") and text and any(use.is_folder and argument(use.sink.call, "download") for use in uses):
         return True  # a data set that is fetched to where the script runs
+    if not text.strip("./") and any(use.role is Role.OUTPUT and (use.after or use.is_folder) for use in uses):
+        return not any(use.sink.makes or use.is_stem for use in uses)  # results beside the script
     if not text.strip("./~") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):
         return False
     if all(use.sink.is_guess for use in uses) and not _LOOKS.match(text):

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.flow import Use
 from outlast.adapt.moments import Moments
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.sites import text_of
+from outlast.adapt.sources import Use
 from outlast.migrate.tree import dotted, inner, tail
 
 _WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)

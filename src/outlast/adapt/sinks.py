@@ -9,6 +9,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
+from outlast.adapt.writers import takes_over, written
 from outlast.migrate.tree import argument, inner, positional, tail
 
 
@@ -129,10 +130,12 @@ def find_sinks(draft: Draft) -> list[Sink]:
         if draft.resolve(call.func) in _MOVES:
             both = (_at(call, 0, "src", None, False), _at(call, 1, "dst", Role.OUTPUT, False))
             found += [sink for sink in both if sink is not None]
-        elif (sink := _sink(draft, call)) is not None:
-            found.append(sink)
-        else:
-            found += _guesses(draft, call)
+            continue
+        places = [Sink(call, path, Role.OUTPUT, is_folder) for path, is_folder in written(draft, call)]
+        sink = None if takes_over(draft, call) else _sink(draft, call)
+        if sink is not None and not any(each.path is sink.path for each in places):
+            places.append(sink)
+        found += places or _guesses(draft, call)
     return found
 
 
@@ -197,8 +200,6 @@ def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
     owner = tail(call.func.value)
     if last in ("save", "restore") and _SAVERS.search(owner.lower()):
         return _at(call, 1, "save_path", Role.OUTPUT if last == "save" else Role.WEIGHTS, False)
-    if last == "save" and re.search(r"model|net", owner.lower()):
-        return _at(call, 0, "filepath", Role.OUTPUT, False)
     if last in _PATH_METHODS and _is_path(draft, call.func.value):
         role = _PATH_METHODS[last]
         return Sink(call, call.func.value, role, last in _FOLDER_METHODS, makes=last == "mkdir")

@@ -52,6 +52,9 @@ def wire_options(
         if own in parents:
             below = f"os.path.relpath({target}, {setup.own_value(parents[own])})"
         new = value if whole else f"os.path.join({value}, {below})"
+        if is_folder and option.default.endswith("/"):
+            # The script may go on with a name right behind it.
+            new = f'os.path.join({new}, "")' if whole else new.removesuffix(")") + ', "")'
         kind = argument(option.call, "type") if option.call is not None else None
         if kind is not None and tail(kind.value) == "Path":
             new = f"{draft.source(kind.value)}({new})"  # the script may divide it

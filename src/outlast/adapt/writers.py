@@ -1,0 +1,120 @@
+"""Calls that write results, beyond those that their full name tells: loggers, callbacks, and `.save` of anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.migrate.tree import argument, dotted, positional, tail
+
+_LIGHTNING = ("pytorch_lightning.", "lightning.", "lightning_fabric.")
+#: last name → (place, keyword) of a folder; what is called so makes it itself
+_FOLDERS = {
+    "TensorBoardLogger": (0, "save_dir"), "TestTubeLogger": (0, "save_dir"), "WandbLogger": (1, "save_dir"),
+    "MLFlowLogger": (99, "save_dir"), "CometLogger": (99, "save_dir"), "BackupAndRestore": (0, "backup_dir"),
+    "CheckpointManager": (1, "directory"), "SummaryCollector": (0, "summary_dir"), "SummaryRecord": (0, "log_dir"),
+    "save_state": (0, "output_dir"),
+}  # fmt: skip
+#: last name → (place, keyword) of a file
+_FILES = {
+    "imsave": (0, "fname"), "mimsave": (0, "uri"), "mimwrite": (0, "uri"), "write_png": (1, "filename"),
+    "write_jpeg": (1, "filename"), "write_video": (0, "filename"), "save_checkpoint": (0, "filepath"),
+    "to_excel": (0, "excel_writer"), "to_feather": (0, "path"), "to_hdf": (0, "path_or_buf"), "write_html": (0, "file"),
+    "write_image": (0, "file"), "save_parameters": (0, "filename"), "RotatingFileHandler": (0, "filename"),
+    "TimedRotatingFileHandler": (0, "filename"),
+}  # fmt: skip
+#: full name → likewise
+_NAMED = {"torchaudio.save": (0, "uri"), "soundfile.write": (0, "file"), "scipy.io.wavfile.write": (0, "filename"),
+          "paddle.save": (1, "path")}  # fmt: skip
+#: keywords that name a folder for results, whoever takes them
+_KEYWORDS = ("logging_dir", "dirpath")
+_MODEL = re.compile(r"model|net", re.I)
+_MAKERS = frozenset("Sequential Model Functional load_model clone_model fromarray new".split())
+#: what is done only to something that learns
+_TRAINING = frozenset("fit compile train_on_batch fit_generator predict predict_on_batch".split())
+_SUFFIX = re.compile(
+    r"\.(?:keras|h5|hdf5|pth?|ckpt|onnx|tflite|bin|safetensors|model|zip|joblib|pkl|npy|npz|png|jpe?g|gif|bmp|tiff?|json)"
+    r"""['"]"""
+)
+
+
+def written(draft: Draft, call: cst.Call) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """The places that a call writes to, and whether each is a folder."""
+    name, last = draft.resolve(call.func), tail(call.func)
+    for keyword in _KEYWORDS:
+        named = argument(call, keyword)
+        if named is not None:
+            yield named.value, True
+    is_light = name.startswith(_LIGHTNING) or argument(call, "save_dir") is not None
+    place: tuple[int, str] | None = None
+    is_folder = True
+    if last == "ModelCheckpoint" and name.startswith(_LIGHTNING):
+        place = (0, "") if argument(call, "dirpath") is None else None
+    elif last == "CSVLogger" and is_light:
+        place = (0, "save_dir")
+    elif last in _FOLDERS:
+        place = _FOLDERS[last]
+    elif name in _NAMED or (last in _FILES and not name.startswith("mindspore.")):
+        place, is_folder = _NAMED.get(name) or _FILES[last], False
+    elif last == "save" and is_saved(draft, call):
+        place, is_folder = (0, _keyword(call)), False
+    if place is not None:
+        named = argument(call, place[1]) if place[1] else None
+        path = named.value if named is not None else positional(call, place[0])
+        if path is not None:
+            yield path, is_folder
+
+
+def takes_over(draft: Draft, call: cst.Call) -> bool:
+    """Whether no other rule may speak of a call: Lightning's classes are called as those of Keras."""
+    return draft.resolve(call.func).startswith(_LIGHTNING) and tail(call.func) in ("ModelCheckpoint", "CSVLogger")
+
+
+def _keyword(call: cst.Call) -> str:
+    return next((each for each in ("filepath", "fp", "path", "file_prefix") if argument(call, each) is not None), "")
+
+
+def is_saved(draft: Draft, call: cst.Call) -> bool:
+    """Whether `.save` is told a path: by what it is called on, where that comes from, or by the path itself."""
+    if not isinstance(call.func, cst.Attribute) or draft.resolve(call.func).count(".") == 1:
+        return False  # `torch.save` and the like are functions of a module
+    owner = call.func.value
+    path = argument(call, _keyword(call)) or (call.args[0] if call.args else None)
+    if path is None or path.star:
+        return False
+    is_alone = len([arg for arg in call.args if arg.keyword is None]) < 2
+    if is_alone and (_SUFFIX.search(draft.source(path.value)) or _MODEL.search(tail(owner))):
+        return True
+    return is_alone and (_is_made(draft, owner) or _is_trained(draft, owner))
+
+
+def _is_made(draft: Draft, owner: cst.BaseExpression) -> bool:
+    """`generator = Sequential()`, `Image.fromarray(x)`, `net = Net()` of a class that is a model."""
+    if isinstance(owner, cst.Call):
+        return _makes(draft, owner)
+    name = dotted(owner)
+    return any(
+        isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and _makes(draft, node.value)
+        and any(dotted(target.target) == name for target in node.targets)
+        for node in draft.nodes
+    )  # fmt: skip
+
+
+def _makes(draft: Draft, call: cst.Call) -> bool:
+    last = tail(call.func)
+    bases = [
+        tail(base.value)
+        for node in draft.nodes if isinstance(node, cst.ClassDef) and node.name.value == last for base in node.bases
+    ]  # fmt: skip
+    return last in _MAKERS or any(base in _MAKERS for base in bases)
+
+
+def _is_trained(draft: Draft, owner: cst.BaseExpression) -> bool:
+    name = dotted(owner)
+    return bool(name) and any(
+        isinstance(call.func, cst.Attribute) and call.func.attr.value in _TRAINING and dotted(call.func.value) == name
+        for call in draft.calls()
+    )
