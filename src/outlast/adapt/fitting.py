@@ -1,79 +1,16 @@
-"""Resuming where the framework owns the loop: `model.fit` of Keras, `Model.train` of MindSpore."""
+"""Resuming where the framework owns the loop: `Model.train` of MindSpore."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import libcst as cst
 
-from outlast.adapt.counters import find_loops
 from outlast.adapt.draft import Draft
-from outlast.adapt.loops import Values, keyword_or_place
-from outlast.adapt.rounds import are_alternatives, refuse_repeated
-from outlast.adapt.state import ENVIRON, RULE, Names, Refusal, place_lines
-from outlast.adapt.tracked import Tracked
-from outlast.adapt.wrapping import Fitted, add_argument, add_helpers
+from outlast.adapt.loops import keyword_or_place
+from outlast.adapt.rounds import refuse_repeated
+from outlast.adapt.state import RULE, Names, Refusal, place_lines
+from outlast.adapt.wrapping import Fitted, add_helpers
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, dotted, tail
-
-
-def plan_keras(draft: Draft) -> Fitted | None:
-    """One `fit` with epochs: Keras' own BackupAndRestore keeps model, optimizer and epoch."""
-    if not {"keras", "tensorflow"} & draft.names.roots:
-        return None
-    calls = [call for call in draft.calls() if tail(call.func) in ("fit", "fit_generator") and argument(call, "epochs")]
-    if not calls:
-        return None
-    if all(_is_in_loop(draft, call) for call in calls) and _is_kept_by_loop(draft):
-        return None
-    if not are_alternatives(draft, calls):
-        advice = "give each its own BackupAndRestore callback"
-        raise Refusal(f"there are {len(calls)} calls of fit", draft.statement(calls[0]), advice)
-    applied = [_plan_fit(draft, call) for call in calls]
-
-    def apply(value: str) -> None:
-        for each in applied:
-            each(value)
-
-    return draft.statement(calls[0]), apply
-
-
-def _is_in_loop(draft: Draft, call: cst.Call) -> bool:
-    return any(isinstance(each, cst.For | cst.While) for each in draft.above(call))
-
-
-def _is_kept_by_loop(draft: Draft) -> bool:
-    """`for epoch in range(N): model.fit(…, epochs=1)`: the loop's rounds are what to go on from."""
-    return any(Tracked(draft, Values(draft, loop)).is_training for loop in find_loops(draft))
-
-
-def _plan_fit(draft: Draft, call: cst.Call) -> Callable[[str], None]:
-    statement = draft.statement(call)
-    if _is_in_loop(draft, call):
-        raise Refusal("fit is called in a loop", statement, "give it a BackupAndRestore callback by hand")
-    given = argument(call, "callbacks")
-    if given is not None and not isinstance(given.value, cst.List | cst.Name | cst.Tuple):
-        raise Refusal("the callbacks of fit are computed", statement, "add BackupAndRestore to them by hand")
-    if not draft.stands_alone(statement):
-        raise Refusal("fit shares its line with something else", statement)
-    refuse_repeated(draft, call)
-    return lambda value: _backup(draft, call, statement, given, value)
-
-
-def _backup(draft: Draft, call: cst.Call, statement: cst.CSTNode, given: cst.Arg | None, value: str) -> None:
-    draft.need_import("os")
-    folder, callbacks = draft.free("resume_dir"), draft.free("resume_callbacks")
-    draft.add_before(statement, [
-        f"{folder} = {ENVIRON}" + (f" or {value}" if value else ""),
-        f"{callbacks} = []",
-        f"if {folder}:",
-        f'    {callbacks}.append({_keras(draft)}.callbacks.BackupAndRestore(os.path.join({folder}, "resume")))',
-    ])  # fmt: skip
-    if given is None:
-        add_argument(draft, call, f"callbacks={callbacks}")
-    else:
-        _extend(draft, given.value, callbacks)
-    draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (BackupAndRestore)")
+from outlast.migrate.tree import dotted, tail
 
 
 def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:
@@ -82,19 +19,6 @@ def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:
     if not isinstance(given, cst.List):
         draft.insert(start, "list(")
     draft.insert(end, f" + {added}" if isinstance(given, cst.List) else f") + {added}")
-
-
-def _keras(draft: Draft) -> str:
-    for path in ("keras", "tensorflow.keras"):
-        name = draft.names.name_for(path, [draft.module])
-        if name:
-            return name
-    name = draft.names.name_for("tensorflow", [draft.module])
-    if name:
-        return f"{name}.keras"
-    root = "keras" if "keras" in draft.names.roots else "tensorflow"
-    draft.need_import(root)
-    return root if root == "keras" else "tensorflow.keras"
 
 
 def plan_mindspore(draft: Draft) -> Fitted | None:

@@ -16,9 +16,10 @@ import libcst as cst
 from outlast.adapt.counters import Loop, find_counting, find_loops, find_while_loops, is_outermost, named_first
 from outlast.adapt.draft import Draft
 from outlast.adapt.engines import plan_ignite
-from outlast.adapt.fitting import plan_keras, plan_mindspore
+from outlast.adapt.fitting import plan_mindspore
 from outlast.adapt.inject import inject
 from outlast.adapt.kept import NOT_KEPT, global_names, kept_fields, kept_values
+from outlast.adapt.keras_fit import plan_keras
 from outlast.adapt.lightning import plan_lightning
 from outlast.adapt.loops import Values
 from outlast.adapt.own import find_own_resume
