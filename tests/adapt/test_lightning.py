@@ -63,6 +63,18 @@ def test_every_source_of_random_numbers_goes_into_the_checkpoint():
 
 
 @pytest.mark.parametrize(
+    "place", ["ModelCheckpoint(dirpath={})", "ModelCheckpoint({})", "TensorBoardLogger({}, name='x')",
+              "CSVLogger(save_dir={})"],
+)  # fmt: skip
+def test_places_that_the_trainer_does_not_decide_go_to_the_output_folder(place):
+    head = "import lightning as L\nfrom lightning.pytorch.callbacks import ModelCheckpoint\n"
+    head += "from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger\n"
+    text = f"{head}place = {place.format(repr('runs/a'))}\nL.Trainer(callbacks=place).fit(net)\n"
+    done = adapt(text)
+    assert place.format("contract.train_url or 'runs/a'") in done.text
+
+
+@pytest.mark.parametrize(
     ("body", "expected"),
     [
         ("L.Trainer(max_epochs=3).fit(net)", "resume_fit(L.Trainer(max_epochs=3, {root}).fit, {folder})(net)"),

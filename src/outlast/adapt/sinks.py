@@ -105,6 +105,10 @@ _PATH_METHODS = {
     "is_dir": None,
 }  # fmt: skip
 _FOLDER_METHODS = frozenset({"glob", "rglob", "iterdir", "mkdir"})
+#: places of Lightning that default_root_dir does not move
+_LIGHTNING = {
+    "ModelCheckpoint": "dirpath", "TensorBoardLogger": "save_dir", "CSVLogger": "save_dir", "WandbLogger": "save_dir",
+}  # fmt: skip
 #: classes with an output_dir: those of transformers and trl, and their kin from other files
 TRAINING_ARGUMENTS = re.compile(
     r"\w*(?:TrainingArguments|TrainingArgs)|(?:SFT|DPO|PPO|GRPO|KTO|ORPO|CPO|Reward|RLOO|BCO|GKD)Config"
@@ -186,6 +190,8 @@ def _sink(draft: Draft, call: cst.Call) -> Sink | None:
 
 
 def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
+    if last in _LIGHTNING and (name.startswith(("lightning", "pytorch_lightning")) or argument(call, _LIGHTNING[last])):
+        return _at(call, 0 if last != "WandbLogger" else 1, _LIGHTNING[last], Role.OUTPUT, True)
     if last == "ModelCheckpoint":
         # MindSpore names the folder, Keras the file.
         if name.startswith("mindspore.") or argument(call, "directory"):
