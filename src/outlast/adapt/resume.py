@@ -17,6 +17,7 @@ from outlast.adapt.counters import Loop, find_counting, find_loops, find_while_l
 from outlast.adapt.draft import Draft
 from outlast.adapt.engines import plan_ignite
 from outlast.adapt.fitting import plan_mindspore
+from outlast.adapt.foreign import foreign_training
 from outlast.adapt.inject import inject
 from outlast.adapt.kept import NOT_KEPT, global_names, kept_fields, kept_values
 from outlast.adapt.keras_fit import plan_keras
@@ -191,6 +192,9 @@ def _is_estimator(draft: Draft) -> bool:
 
 
 def _no_loop(draft: Draft) -> Refusal:
+    foreign = foreign_training(draft)
+    if foreign is not None:
+        return foreign
     whiles = [node for node in draft.nodes if isinstance(node, cst.While) and _trains(draft, node)]
     if whiles:
         return Refusal("the training loop is a while loop, and what counts its rounds is not certain", whiles[0],

@@ -130,7 +130,11 @@ _NOT_FOLDERS = frozenset({"mindspore.dataset.GeneratorDataset", "mindspore.datas
 def find_sinks(draft: Draft) -> list[Sink]:
     """Every path argument of the file, in source order."""
     found = []
+    ours = [node for function in draft.functions() if _is_ours(draft, function) for node in draft.below(function)]
+    added = {id(node) for node in ours}
     for call in draft.calls():
+        if id(call) in added:
+            continue
         if draft.resolve(call.func) in _MOVES:
             both = (_at(call, 0, "src", None, False), _at(call, 1, "dst", Role.OUTPUT, False))
             found += [sink for sink in both if sink is not None]
@@ -141,6 +145,11 @@ def find_sinks(draft: Draft) -> list[Sink]:
             places.append(sink)
         found += places or _guesses(draft, call)
     return found
+
+
+def _is_ours(draft: Draft, function: cst.FunctionDef) -> bool:
+    """A function that an earlier adaptation added: its paths are where they belong."""
+    return function.name.value.startswith("resume_") and "OUTLAST_CHECKPOINT" in draft.source(function)
 
 
 def _guesses(draft: Draft, call: cst.Call) -> list[Sink]:
