@@ -140,3 +140,66 @@ def test_a_byte_order_mark_stays(tmp_path):
     assert done.text.startswith("\ufeffimport") and "range(first_epoch, 3)" in done.text
     (tmp_path / "x.py").write_text(done.text, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "py_compile", "x.py"], cwd=tmp_path, check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('fetch_openml("mnist_784", version=1)', 'fetch_openml("mnist_784", version=1, data_home=contract.data_url)'),
+        ('tfds.load("mnist", split="train")', 'tfds.load("mnist", split="train", data_dir=contract.data_url)'),
+        ('load_dataset("imdb", split="train")', 'load_dataset(contract.data_url or "imdb", split="train")'),
+        ('load_dataset("csv", data_files={"a": "d/a.csv"})', '{"a": os.path.join(contract.data_url or "d", "a.csv")}'),
+        ('kagglehub.dataset_download("a/b")', 'contract.data_url or kagglehub.dataset_download("a/b")'),
+        ('Planetoid("d/cora", "Cora")', 'Planetoid(contract.data_url or "d/cora", "Cora")'),
+    ],
+)
+def test_data_sets_of_libraries_can_be_an_input(before, after):
+    head = (
+        "import kagglehub\nfrom sklearn.datasets import fetch_openml\nimport tensorflow_datasets as tfds\n"
+        "from datasets import load_dataset\nfrom torch_geometric.datasets import Planetoid\n"
+    )
+    done = adapt(head + f"x = {before}\n", "xihe")
+    assert after in done.text and "network" not in said(done, Kind.HAND)
+
+
+def test_several_data_sets_are_not_one_folder():
+    text = 'from datasets import load_dataset\na = load_dataset("imdb")\nb = load_dataset("glue", "mrpc")\n'
+    assert said(adapt(text, "xihe"), Kind.HAND).count("there is no network") == 2
+
+
+def test_what_another_contract_passes_is_an_option_like_others():
+    options = 'p.add_argument("--output_path", default="o")'
+    done = adapt(PARSER.format(options) + 'np.save(os.path.join(args.output_path, "x.npy"), 1)\n')
+    assert "args.output_path = args.train_url" in done.text
+
+
+def test_what_sounds_like_saving_takes_only_places():
+    text = 'from tools import dump_graph, save_plot\ndump_graph("main/loss")\nsave_plot("plots/a.png")\n'
+    done = adapt(text).text
+    assert 'dump_graph("main/loss")' in done and 'contract.train_url or "plots"' in done
+
+
+def test_options_for_inputs_belong_together():
+    options = 'p.add_argument("--input_wavs_dir", default="l/wavs")\np.add_argument("--input_file", default="l/a.txt")'
+    done = adapt(PARSER.format(options) + "from tools import fit\nfit(args)\n").text
+    assert "    args.input_wavs_dir = os.path.join(args.data_url" in done and "    args.input_file = os" in done
+
+
+def test_the_help_of_an_option_tells_that_it_is_a_place():
+    options = 'p.add_argument("--msa", required=True, help="alignment file")\np.add_argument("--config", default="c")'
+    done = adapt(PARSER.format(options) + "from tools import fit\nfit(args.msa)\nopen(args.config)\n")
+    assert "--msa stays as it is and must be given" in said(done, Kind.DIFFERS)
+    assert "args.config =" not in done.text
+
+
+def test_names_of_a_configuration_tell_data_from_weights_and_settings():
+    done = adapt("""
+        import torch, yaml
+        from settings import paths, run
+        from tools import save_checkpoint
+        graph = torch.load(paths.GRAPH_DATA)
+        words = yaml.safe_load(open(run.parent / "options.yaml"))
+        save_checkpoint(run.logdir, 1)
+    """).text
+    assert "pretrain_url" not in done and "os.path.join(contract.data_url, os.path.basename(" in done
+    assert 'run.parent / "options.yaml"' in done and "contract.train_url or run.logdir" in done

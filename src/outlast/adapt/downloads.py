@@ -9,6 +9,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
 from outlast.adapt.setup import Value
+from outlast.adapt.sites import enclosed
+from outlast.adapt.wrapping import add_argument
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
 
@@ -16,9 +18,14 @@ RULE = "downloads"
 _FETCHES = frozenset(
     "urllib.request.urlretrieve urllib.request.urlopen requests.get wget.download gdown.download torch.hub.load "
     "torch.hub.load_state_dict_from_url torch.hub.download_url_to_file nltk.download datasets.load_dataset "
-    "huggingface_hub.snapshot_download huggingface_hub.hf_hub_download sklearn.datasets.fetch_openml "
-    "sklearn.datasets.fetch_20newsgroups sklearn.datasets.fetch_california_housing".split()
+    "huggingface_hub.snapshot_download huggingface_hub.hf_hub_download kagglehub.dataset_download "
+    "kagglehub.model_download tensorflow_datasets.load tensorflow_datasets.builder opendatasets.download".split()
 )
+#: calls of libraries that look into a folder before they fetch: full name → the folder's keyword, None by default
+_LOOKS_INTO = {"tensorflow_datasets.load": "data_dir", "tensorflow_datasets.builder": "data_dir"}
+_SKLEARN = re.compile(r"sklearn\.datasets\.fetch_(?!file)\w+")
+#: readers of files, which `load_dataset` takes in place of a data set's name
+_BUILDERS = frozenset("csv json parquet arrow text xml imagefolder audiofolder videofolder webdataset pandas".split())
 _TOOL = re.compile(r"\b(?:wget|curl|git clone|pip3? install)\b")
 _IMAGENET = re.compile(r"imagenet|IMAGENET|DEFAULT|[\w.]+_Weights\.")
 #: Keras data sets whose file can be named; the others are always fetched.
@@ -41,9 +48,29 @@ def download_sites(draft: Draft, fed: set[int]) -> list[cst.CSTNode]:
         flag = argument(call, "download")
         if flag is not None and draft.source(flag.value) == "True":
             found += [flag.value] if id(call) in fed else []
-        elif _keras_file(draft, call) or _named_file(draft, call):
+        elif _keras_file(draft, call) or _named_file(draft, call) or _folder_of(draft, call):
             found.append(call)
-    return found
+    return found + _whole_sets(draft)
+
+
+def _folder_of(draft: Draft, call: cst.Call) -> str:
+    """The keyword by which a library is told where to look for its data sets."""
+    name = draft.resolve(call.func)
+    keyword = "data_home" if _SKLEARN.fullmatch(name) else _LOOKS_INTO.get(name, "")
+    is_open = keyword and argument(call, keyword) is None and not any(arg.star for arg in call.args)
+    return keyword if is_open else ""
+
+
+def _whole_sets(draft: Draft) -> list[cst.CSTNode]:
+    """The one data set that is fetched by its name, in whichever parts: its folder can stand for the name."""
+    named = [
+        place
+        for call in draft.calls()
+        if draft.resolve(call.func) in ("datasets.load_dataset", "kagglehub.dataset_download")
+        and isinstance(place := positional(call, 0), cst.SimpleString) and inner(place) not in _BUILDERS
+        and not _is_given(draft, call)
+    ]  # fmt: skip
+    return list(named) if len({inner(place) for place in named}) == 1 else []
 
 
 def stop_downloads(draft: Draft, sites: list[cst.CSTNode], given: Value, name: str) -> None:
@@ -56,6 +83,19 @@ def stop_downloads(draft: Draft, sites: list[cst.CSTNode], given: Value, name: s
             draft.insert(end, ")")
             draft.need_import("os")
             what, holds = file, f"the file {file}"
+        elif isinstance(site, cst.Call) and (keyword := _folder_of(draft, site)):
+            add_argument(draft, site, f"{keyword}={value}")
+            advice = f"declare the data: outlast run … --data {name}=FOLDER, filled by one call with {keyword}=FOLDER"
+            said = f"{draft.source(site.func)} fetches nothing that it finds in --{name}"
+            draft.say(Kind.CHANGED, RULE, site, said, advice)
+            continue
+        elif isinstance(site, cst.SimpleString):
+            call = next(each for each in draft.above(site) if isinstance(each, cst.Call))
+            what, holds = inner(site), "a copy of the data set"
+            if tail(call.func) == "load_dataset":
+                draft.replace(site, f"{value} or {draft.source(site)}")
+            else:
+                draft.replace(call, enclosed(draft, call, f"{value} or {draft.source(call)}"))
         elif isinstance(site, cst.Call):
             file = _keras_file(draft, site)
             path = f'os.path.abspath(os.path.join({value}, "{file}")) if {value} else "{file}"'
@@ -75,6 +115,9 @@ def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: b
     """Name every other fetch; without a network each one must be decided by hand."""
     done = {id(site) for site in stopped}
     for call in draft.calls():
+        place = positional(call, 0)
+        if place is not None and id(place) in done:
+            continue
         flag = argument(call, "download")
         what = _fetched(draft, call)
         if flag is not None and draft.source(flag.value) == "True" and id(flag.value) not in done:
@@ -95,7 +138,14 @@ def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: b
 
 def _fetched(draft: Draft, call: cst.Call) -> str:
     name = draft.resolve(call.func)
-    if name in _FETCHES or tail(call.func) in ("urlretrieve", "get_file", "load_state_dict_from_url"):
+    is_told = _is_given(draft, call) or any(tail(node) in PASSED for node in draft.below(call))
+    if is_told or inner(positional(call, 0)) in _BUILDERS:
+        return ""  # it looks where the platform says, or reads files
+    if (
+        name in _FETCHES
+        or _SKLEARN.fullmatch(name)
+        or tail(call.func) in ("urlretrieve", "get_file", "load_state_dict_from_url")
+    ):
         return f"{tail(call.func)} fetches {inner(positional(call, 0)) or 'something'}"
     if name in ("os.system", "subprocess.run", "subprocess.call", "subprocess.check_call") and _TOOL.search(
         draft.source(call)
@@ -114,6 +164,12 @@ def _fetched(draft: Draft, call: cst.Call) -> str:
         if found and not _keras_file(draft, call) and not (positional(call, 0) or argument(call, "path"))
         else ""
     )
+
+
+def _is_given(draft: Draft, call: cst.Call) -> bool:
+    """`args.data_url or fetch(…)`: done before."""
+    parent = draft.parent(call)
+    return isinstance(parent, cst.BooleanOperation) and tail(parent.left) in PASSED
 
 
 def _keras_file(draft: Draft, call: cst.Call) -> str:

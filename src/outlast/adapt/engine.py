@@ -18,7 +18,7 @@ from outlast.adapt.implied import tell_folders
 from outlast.adapt.leftovers import say_nothing_visible, tell_leftovers
 from outlast.adapt.needs import HELP, Needs, Role
 from outlast.adapt.others import replace_others
-from outlast.adapt.parsers import find_argparse
+from outlast.adapt.parsers import argparse_options, find_argparse
 from outlast.adapt.paths import Paths, find_paths
 from outlast.adapt.places import Places, make_below, make_folders, needed_folders, replace_places
 from outlast.adapt.pretrained import Pretrained
@@ -107,7 +107,11 @@ class _Adapting:
         flow = Flow(self.draft, native.holders if native else frozenset(), native.parameters if native else {})
         copies = "moxing" in self.draft.names.roots
         sinks = find_sinks(self.draft)
-        paths = Paths() if copies else find_paths(self.draft, sinks, flow, native.options if native else {})
+        paths = (
+            Paths()
+            if copies
+            else find_paths(self.draft, sinks, flow, native.options if native else {}, self.needs.passed)
+        )
         add_alike(self.draft, paths)
         guards = find_guards(self.draft, sinks, flow, paths)
         if copies:
@@ -135,7 +139,7 @@ class _Adapting:
                 setup.follow(lines)
         if Role.DATA in values:
             stop_downloads(self.draft, downloads, values[Role.DATA], self.needs.options[Role.DATA])
-        is_left = not copies and tell_leftovers(self.draft, paths, setup.options)
+        is_left = not copies and tell_leftovers(self.draft, paths, setup.options or dict(argparse_options(self.draft)))
         for role in (Role.DATA, Role.OUTPUT):
             is_done = self._saves_results if role is Role.OUTPUT else bool(downloads)
             name = self.needs.options[role]

@@ -24,7 +24,7 @@ _NOT_PLACES = frozenset(
     "append insert replace split join startswith endswith add_argument add_option rstrip lstrip strip DEFINE_string "
     "option Option run system call Popen check_call check_output compile sub match search chdir".split()
 )
-_SETTINGS = re.compile(r"conf|cfg|yaml|json|param|setting|script|code|name|cache|tmp|temp", re.I)
+_SETTINGS = re.compile(r"conf|cfg|yaml|json|param|setting|script|code|name|cache|tmp|temp|url|addr|host", re.I)
 
 
 def tell_leftovers(draft: Draft, paths: Paths, options: dict[str, Option]) -> bool:

@@ -26,6 +26,11 @@ class Needs:
     #: options hold addresses of a store, not folders: something must copy before and after the script
     needs_entry: bool = False
 
+    @property
+    def passed(self) -> frozenset[str]:
+        """Names of all options that the platform gives a value."""
+        return frozenset({*self.options.values(), *self.extra, "aim_repo"})
+
 
 _MODELARTS = {Role.DATA: "data_url", Role.OUTPUT: "train_url", Role.WEIGHTS: "pretrain_url"}
 _XIHE = {Role.DATA: "data_url", Role.OUTPUT: "output_path", Role.WEIGHTS: "pretrain_url"}

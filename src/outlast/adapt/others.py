@@ -88,6 +88,8 @@ def _maker(draft: Draft, node: cst.CSTNode) -> str:
     """What makes a path of a text, where the expression is one that may be divided."""
     if "pathlib" not in draft.names.roots or (isinstance(node, cst.Call) and tail(node.func) == "join"):
         return ""
+    if isinstance(node, cst.Call) and tail(node.func) == "Path":
+        return draft.source(node.func)
     if isinstance(node, cst.BinaryOperation):
         module = draft.names.name_for("pathlib", [draft.module])
         known = draft.names.name_for("pathlib.Path", [draft.module]) or (f"{module}.Path" if module else "")

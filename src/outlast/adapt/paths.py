@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
@@ -22,7 +22,7 @@ from outlast.adapt.sites import Site, text_of
 from outlast.adapt.sources import Literal, Use
 from outlast.adapt.words import Words, Wrap, find_unknown, is_unseen
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, tail
+from outlast.migrate.tree import argument, inner, tail
 
 CODE_FILE = re.compile(
     r"\.(?:ya?ml|toml|ini|cfg|py|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$|(?:^|/)(?:configs?|cfgs?)/.*\.\w+$",
@@ -56,6 +56,10 @@ _OPTION_NAMES = {
     ),
 }
 _AMBIGUOUS = frozenset("data root output out outf result results pretrained pretrain weights".split())
+_SETTINGS = re.compile("(?:^|_)(?:config|cfg|conf|hparams|settings|yaml)(?:_|$)")
+_INPUTS = re.compile(r"(?:input|data|dataset)_\w*(?:dir|path|folder|root|file)s?")
+_HELP = re.compile(r"\b(?:path|file|folder|directory|dir)\b", re.I)
+_FOLDERS = re.compile(r"(?:dir|folder|root|directory)s?$", re.I)
 _SPLITS = re.compile("train|val|dev|test|eval")
 _DATA_FILES = re.compile("(?:train|training|valid|validation|val|dev|test|eval|data|input)_(?:data_)?files?")
 #: names of options that hold places, whatever for
@@ -94,8 +98,10 @@ class Paths:
         return found + [use.other for uses in self.others.values() for use in uses if use.other is not None]
 
 
-def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[str, Option]) -> Paths:
-    """Sort every path of the file by its role; what cannot be told is reported."""
+def find_paths(
+    draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[str, Option], passed: frozenset[str]
+) -> Paths:
+    """Sort every path of the file by its role; what cannot be told is reported. `passed`: options of the contract."""
     found = Paths(implied=find_implied(draft))
     judge = Roles(draft, [each.call for each in found.implied if each.is_here])
     by_literal: dict[int, list[Use]] = {}
@@ -111,26 +117,31 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
             continue  # it looks at its own results
         if use.literal is not None:
             by_literal.setdefault(id(use.literal), []).append(use)
-        elif use.option and (use.option in options or use.other is None or use.option in PASSED):
-            if use.option in PASSED:
+        elif use.option and (use.option in options or use.other is None or use.option in passed):
+            if use.option in passed:
                 found.fed.add(id(use.sink.call))
                 has_data = has_data or use.role is Role.DATA
             whole = words.cut_option(use, options.get(use.option))
             if whole is not None and use.role is not None:
                 found.wraps.setdefault(use.role, []).append(Wrap(use, whole, flow.spelling.of(whole)))
                 continue
-            if use.role is None or not _is_text(options, use.option) or use.option in PASSED:
+            if use.role is None or not _is_text(options, use.option) or use.option in passed:
                 continue
             if use.role is Role.WEIGHTS and (judge.is_word(use.option) or is_resume(use.option)):
                 continue  # what a script goes on from by its own flag is no input: `plan_resume` speaks of it
-            if use.role is Role.DATA and CODE_FILE.search(options[use.option].default):
+            if use.role is Role.DATA and (
+                CODE_FILE.search(options[use.option].default) or _SETTINGS.search(use.option)
+            ):
                 continue  # settings travel with the code
             if not use.sink.is_guess or use.is_folder or is_place(options[use.option]):
                 _add_option(found, use, options[use.option])
                 found.fed.add(id(use.sink.call))
         elif use.other is not None and use.role is not None and (not use.sink.is_guess or _is_named_place(use.other)):
-            found.others.setdefault(use.role, []).append(use)
-            found.fed.update({id(use.sink.call)} if use.is_folder else ())
+            if use.role is Role.DATA and _is_beside_settings(draft, use.other):
+                continue
+            is_folder = use.is_folder or bool(_FOLDERS.search(tail(use.other)))
+            found.others.setdefault(by_look(use, tail(use.other)), []).append(replace(use, is_folder=is_folder))
+            found.fed.update({id(use.sink.call)} if is_folder else ())
     groups = [uses for uses in by_literal.values() if _is_file(draft, uses)]
     roles = judge.of_literals(groups)
     has_data = (
@@ -167,7 +178,7 @@ def find_paths(draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[st
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)}
     _gather_others(draft, found)
     add_neighbours(draft, found, options)
-    _add_named(found, options, judge)
+    _add_named(found, options, judge, passed)
     return found
 
 
@@ -221,15 +232,27 @@ def _add_option(found: Paths, use: Use, option: Option) -> None:
 
 
 def is_place(option: Option) -> bool:
-    """Whether an option holds a path, by its name or its default; `--arch resnet18` does not."""
+    """Whether an option holds a path, by its name, its default or its help; `--arch resnet18` does not."""
+    words = argument(option.call, "help") if option.call is not None else None
+    if words is not None and _HELP.search(inner(words.value)) and not re.fullmatch(r"[\w-]+", option.default):
+        return True
     return bool(_PLACES.fullmatch(option.name) or "/" in option.default or _SUFFIX.search(option.default))
+
+
+def _is_beside_settings(draft: Draft, node: cst.CSTNode) -> bool:
+    """`run.parent / "options.yaml"`: a folder in which settings are looked for."""
+    parent = draft.parent(node)
+    if isinstance(parent, cst.BinaryOperation):
+        return bool(CODE_FILE.search(inner(parent.right)))
+    call = draft.parent(parent) if isinstance(parent, cst.Arg) else None
+    return isinstance(call, cst.Call) and any(CODE_FILE.search(inner(arg.value)) for arg in call.args)
 
 
 def _is_named_place(node: cst.BaseExpression) -> bool:
     return bool(_PLACES.fullmatch(tail(node).lower())) and isinstance(node, cst.Attribute | cst.Subscript)
 
 
-def _add_named(found: Paths, options: dict[str, Option], judge: Roles) -> None:
+def _add_named(found: Paths, options: dict[str, Option], judge: Roles, passed: frozenset[str]) -> None:
     """Options whose names say what they are, where their values go out of sight."""
     seen = {name for names in found.options.values() for name in names}
     free = [
@@ -237,7 +260,7 @@ def _add_named(found: Paths, options: dict[str, Option], judge: Roles) -> None:
         for name, option in options.items()
         if option.is_text
         and name not in seen
-        and name not in PASSED
+        and name not in passed
         and name == option.name
         and not judge.is_word(name)
     ]
@@ -248,6 +271,11 @@ def _add_named(found: Paths, options: dict[str, Option], judge: Roles) -> None:
             several = [name for name in named if _SPLITS.match(name)]
             chosen = several if len(several) > 1 and role is Role.DATA else named[:1]
             found.options.update({role: dict.fromkeys(chosen, True)} if chosen else {})
+    inputs = [name for name in free if _INPUTS.fullmatch(name) and _may_be_folder(options[name])]
+    if found.options.get(Role.DATA) or len(inputs) > 1:
+        found.options.setdefault(Role.DATA, {}).update(
+            (name, "file" not in name and not _SUFFIX.search(options[name].default)) for name in inputs
+        )
     if any(_SPLITS.match(name) for name in found.options.get(Role.DATA, {})):
         splits = [name for name in free if _OPTION_NAMES[Role.DATA].fullmatch(name) and _SPLITS.match(name)]
         found.options[Role.DATA].update(dict.fromkeys(splits, True))
@@ -286,6 +314,9 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
         return False
     if all(use.sink.is_guess for use in uses) and not _LOOKS.match(text):
         return False
+    is_named = text.startswith((".", "/", "~")) or text.endswith("/") or _SUFFIX.search(text)
+    if all(use.sink.is_guess and use.role is Role.OUTPUT for use in uses) and not is_named:
+        return False  # `dump_graph("main/loss")`
     if CODE_FILE.search(text) and not any(use.role is Role.OUTPUT for use in uses):
         draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
         return False

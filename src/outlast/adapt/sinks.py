@@ -139,6 +139,9 @@ def find_sinks(draft: Draft) -> list[Sink]:
             both = (_at(call, 0, "src", None, False), _at(call, 1, "dst", Role.OUTPUT, False))
             found += [sink for sink in both if sink is not None]
             continue
+        if draft.resolve(call.func) == "datasets.load_dataset":
+            found += _dataset_files(call)
+            continue
         places = [Sink(call, path, Role.OUTPUT, is_folder) for path, is_folder in written(draft, call)]
         sink = None if takes_over(draft, call) else _sink(draft, call)
         if sink is not None and not any(each.path is sink.path for each in places):
@@ -150,6 +153,17 @@ def find_sinks(draft: Draft) -> list[Sink]:
 def _is_ours(draft: Draft, function: cst.FunctionDef) -> bool:
     """A function that an earlier adaptation added: its paths are where they belong."""
     return function.name.value.startswith("resume_") and "OUTLAST_CHECKPOINT" in draft.source(function)
+
+
+def _dataset_files(call: cst.Call) -> list[Sink]:
+    """`load_dataset("csv", data_files={"train": "a.csv"}, data_dir="d")`."""
+    folder, files = argument(call, "data_dir"), argument(call, "data_files")
+    found = [Sink(call, folder.value, Role.DATA, True)] if folder is not None else []
+    if files is None:
+        return found
+    many = files.value.elements if isinstance(files.value, cst.Dict) else ()
+    values = [each.value for each in many if isinstance(each, cst.DictElement)] if many else [files.value]
+    return found + [Sink(call, value, Role.DATA) for value in values]
 
 
 def _guesses(draft: Draft, call: cst.Call) -> list[Sink]:
@@ -190,6 +204,8 @@ def _sink(draft: Draft, call: cst.Call) -> Sink | None:
     if name.startswith("pandas.read_"):
         return _at(call, 0, "filepath_or_buffer", Role.DATA, False)
     if name.startswith("torchvision.datasets."):
+        return _at(call, 0, "root", Role.DATA, True)
+    if name.startswith("torch_geometric.datasets."):
         return _at(call, 0, "root", Role.DATA, True)
     if name.startswith("mindvision.dataset."):
         return _at(call, 0, "path", Role.DATA, True)
