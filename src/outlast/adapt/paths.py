@@ -170,7 +170,8 @@ def find_paths(
             found.wraps.setdefault(role, []).extend(wraps)
         elif role is not None and _is_certain(draft, literal, text):
             is_folder = any(_is_folder(use, text) for use in uses) and not any(use.is_stem for use in uses)
-            found.sites.setdefault(role, []).append(Site(literal, text, is_folder))
+            is_here = not text.strip("./") and all(use.sink.path is literal for use in uses)
+            found.sites.setdefault(role, []).append(Site(literal, text, is_folder, is_here))
             found.fed.update(id(use.sink.call) for use in uses)
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
     found.wraps.setdefault(Role.OUTPUT, []).extend(find_unknown(flow, ways))

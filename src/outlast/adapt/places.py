@@ -44,9 +44,11 @@ class Places:
         return ""
 
     def tops(self) -> list[str]:
-        """The folders that the contract's must hold, where there are several."""
-        rests = [site.text[self.cut(site) :].lstrip("/") for site in self.sites]
-        found = sorted({rest.split("/")[0] for rest in rests if "/" in rest})
+        """The folders that the contract's must hold, where they have nothing in common."""
+        if any(self.cut(site) > len(base_of(site.text).rstrip("/")) for site in self.sites):
+            return []
+        rests = [(site.text[self.cut(site) :].lstrip("/"), site.is_folder) for site in self.sites]
+        found = sorted({rest.split("/")[0] for rest, is_folder in rests if rest and ("/" in rest or is_folder)})
         return found if len(found) > 1 else []
 
     def cut(self, site: Site) -> int:
@@ -148,7 +150,7 @@ def _expression(draft: Draft, site: Site, cut: int, value: str) -> str:
     root = site.text[:cut]
     rest = source[start + cut :].removeprefix("/")
     prefix = source[:start]
-    if site.text == root and not site.is_formatted:
+    if (site.text == root and not site.is_formatted) or site.is_here:
         return enclosed(draft, site.literal, f"{value} or {source}")
     return f"os.path.join({value} or {quote}{root}{quote}, {prefix}{rest})"
 

@@ -22,6 +22,7 @@ class Site:
     literal: Literal
     text: str  # up to the first placeholder of an f-string
     is_folder: bool
+    is_here: bool = False  # `"./"` as the whole of an argument: nothing can follow right behind it
 
     @property
     def is_formatted(self) -> bool:

@@ -77,7 +77,7 @@ class Words:
             return None
         if not option.is_text:
             return use.put  # a number, or one of several words
-        if _is_path(option.default) or _PLACE.search(option.name):
+        if (not use.is_stem and not option.default) or _is_path(option.default) or _PLACE.search(option.name):
             return None
         is_named = use.is_stem and bool(option.default or option.is_required)
         return use.hops[-1].whole if is_named or self._is_more(use.hops[-1]) else None
