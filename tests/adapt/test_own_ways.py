@@ -540,7 +540,7 @@ def test_an_environment_that_begins_anew_is_told():
         ("import torch\ndef deal():\n    while True:\n        yield 1\nfor x in deal():\n    loss(x).backward()\n",
          "goes once through its samples"),
         ("import torch, time\nfrom nets import Trainer\nwhile not ready():\n    time.sleep(1)\nTrainer(1).train(9)\n",
-         "the training loop is not in this file: Trainer(1).train() is in another one"),
+         "Trainer of nets runs the training, out of sight here"),
         ("import torch\nwhile more():\n    loss().backward()\n", "the training loop is a while loop"),
     ],
 )  # fmt: skip
