@@ -110,7 +110,7 @@ class Flow:
     # ---- following
 
     def _follow(self, node: cst.CSTNode | None, use: Use, depth: int) -> Iterator[Use]:
-        if depth == 0 or node is None:
+        if depth == 0 or node is None or (isinstance(node, cst.Name) and node.value == "None"):
             return
         if isinstance(node, cst.SimpleString) or (isinstance(node, cst.FormattedString) and _starts_with_text(node)):
             yield _at_literal(node, use)

@@ -13,7 +13,6 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.flow import Flow
-from outlast.adapt.loops import is_none
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.setup import Option, Value
 from outlast.adapt.sources import Hop, Use
@@ -104,7 +103,9 @@ class Words:
 
 def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
     """Results whose names begin with something unknown, as `str(epoch) + ".pth"`; also where they are read again."""
-    every = [use for use in ways if not use.is_known and not use.sink.is_guess and not is_none(use.put)]
+    ways = list(ways)
+    done = {id(use.sink) for use in ways if use.option in PASSED}  # lies below the contract's folder already
+    every = [use for use in ways if not use.is_known and not use.sink.is_guess and id(use.sink) not in done]
     made = {flow.source(use.whole) for use in every if use.sink.makes}
     found = [
         Wrap(use, use.put, flow.spelling.of(use.put))
