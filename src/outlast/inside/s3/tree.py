@@ -15,9 +15,10 @@ from ..stores.access import Access
 from . import jobs as lanes
 from .client import S3Client, byte_range
 from .hands import FETCH, MOVES, SEND, Hands, Task, hands_for
-from .stream import abandon, put_stream
+from .multipart import abandon, begin, end_doubles
+from .stream import put_stream
 from .upload import complete
-from .wire import Part, parse, upload_id_of
+from .wire import Part, parse
 
 #: What a server copies in one request.
 LARGEST_COPY_BYTES = 5 << 30
@@ -106,7 +107,7 @@ class S3Tree(Tree):
     def copy_in_parts(self, source: str, target: str, size_bytes: int) -> None:
         """Copy an object that is too large for one request."""
         server = self.client.server
-        upload = upload_id_of(finish(server.call("POST", target, [("uploads", "")])).body)
+        begun = finish(begin(server, target))
         parts: List[Part] = []
         try:
             for number, start in enumerate(range(0, size_bytes, _COPY_PART_BYTES), 1):
@@ -115,13 +116,14 @@ class S3Tree(Tree):
                     (server.prefix + "copy-source", "/%s/%s" % (self.client.bucket, quote_path(source))),
                     (server.prefix + "copy-source-range", byte_range(start, length)),
                 ]
-                query = [("partNumber", str(number)), ("uploadId", upload)]
+                query = [("partNumber", str(number)), ("uploadId", begun.upload)]
                 answer = finish(server.call("PUT", target, query, headers))
                 tag = (parse(answer.body).findtext("ETag") or "").strip('"')
                 parts.append(Part(number, tag, length))
-            finish(complete(server, target, upload, parts))
+            finish(complete(server, target, begun.upload, parts))
+            finish(end_doubles(server, target, begun))
         except BaseException:
-            abandon(server, target, upload)
+            abandon(server, target, begun)
             raise
 
     def send(self, jobs: Iterable[Job], report: Report, how: Moving = USUAL) -> None:

@@ -14,6 +14,7 @@ from ..move.base import Job, Moving, Report
 from ..net.connection import FilePart, Steps
 from . import wire
 from .jobs import Jobs
+from .multipart import Begun, begin, end_doubles
 from .server import Server
 from .wire import Part
 
@@ -81,11 +82,12 @@ class Uploads(Jobs):
         size = part_size(job.size_bytes, self._how.part_bytes)
         journal = Journal(self._how.journal, self._server.url, job, size)
         upload, have = yield from self._resume(job, journal)
+        begun = Begun(upload)
         if not upload:
-            upload = yield from self.create(job.path)
-            journal.write(upload)
+            begun = yield from self._create(job.path)
+            journal.write(begun.upload)
         descriptor = os.open(job.local, os.O_RDONLY | os.O_CLOEXEC)
-        large = _Large(job, upload, descriptor, journal)
+        large = _Large(job, begun, descriptor, journal)
         try:
             check_same(job, descriptor)
         except BaseException:
@@ -104,10 +106,9 @@ class Uploads(Jobs):
         large.missing = len(missing)
         self.queue(missing or [self._complete(large)])
 
-    def create(self, key: str) -> Steps[str]:
+    def _create(self, key: str) -> Steps[Begun]:
         headers = [("x-amz-checksum-algorithm", "CRC32")] if self._server.checks_crc is not False else []
-        answer = yield from self._server.call("POST", key, [("uploads", "")], headers)
-        return wire.upload_id_of(answer.body)
+        return begin(self._server, key, headers)
 
     def _resume(self, job: Job, journal: Journal) -> Steps[Tuple[str, Dict[int, Part]]]:
         """The upload that the journal knows, and those of its parts that the server still has."""
@@ -133,7 +134,7 @@ class Uploads(Jobs):
         if large.ended:
             return
         try:
-            query = [("partNumber", str(number)), ("uploadId", large.upload)]
+            query = [("partNumber", str(number)), ("uploadId", large.begun.upload)]
             part = yield from self._put(large.descriptor, large.job, offset, length, query)
             part = part._replace(number=number)
             large.journal.note(part)
@@ -150,7 +151,8 @@ class Uploads(Jobs):
         job = large.job
         try:
             check_same(job, large.descriptor)
-            yield from complete(self._server, job.path, large.upload, large.parts)
+            yield from complete(self._server, job.path, large.begun.upload, large.parts)
+            yield from end_doubles(self._server, job.path, large.begun)
         except (InsideError, OSError) as error:
             self._give_up(large, error)
             return
@@ -168,9 +170,9 @@ class Uploads(Jobs):
 class _Large:
     """A file that goes in parts. Its descriptor lives until the last part is in, or the object is dropped."""
 
-    def __init__(self, job: Job, upload: str, descriptor: int, journal: Journal) -> None:
+    def __init__(self, job: Job, begun: Begun, descriptor: int, journal: Journal) -> None:
         self.job = job
-        self.upload = upload
+        self.begun = begun
         self.descriptor = descriptor
         self.journal = journal
         self.parts: List[Part] = []

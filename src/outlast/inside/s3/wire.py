@@ -157,6 +157,15 @@ def upload_id_of(body: bytes) -> str:
     return found
 
 
+def uploads_of(body: bytes, key: str) -> List[Tuple[str, int]]:
+    """The uploads of a key in a list of those that are not completed, and when each began."""
+    return [
+        (each.findtext("UploadId") or "", time_ns(each.findtext("Initiated") or ""))
+        for each in parse(body).iter("Upload")
+        if each.findtext("Key") == key
+    ]
+
+
 class Part(NamedTuple):
     """One part of a multipart upload that the server has."""
 

@@ -10,9 +10,9 @@ from outlast.inside.errors import Changed
 from outlast.inside.move.base import Item
 from outlast.inside.net.drive import finish
 from outlast.inside.s3.client import S3Client, byte_range, md5_base64
-from outlast.inside.s3.stream import abandon
+from outlast.inside.s3.multipart import abandon, begin, end_doubles
 from outlast.inside.s3.upload import complete
-from outlast.inside.s3.wire import Part, parse, upload_id_of
+from outlast.inside.s3.wire import Part, parse
 from outlast.inside.signing.v4 import quote_path
 from outlast.server.gateways.webhdfs.stores.claims import Claims
 
@@ -61,7 +61,7 @@ class _Parts:
 
     def __init__(self, client: S3Client, key: str) -> None:
         self._client, self._server, self._key = client, client.server, key
-        self._upload = upload_id_of(finish(self._server.call("POST", key, [("uploads", "")])).body)
+        self._begun = finish(begin(self._server, key))
         self._parts: list[Part] = []
 
     def finish(self, blocks: Iterable[bytes], if_absent: Claims | None = None, begin_with: Item | None = None) -> bool:
@@ -75,8 +75,10 @@ class _Parts:
             with _chance(self._client, self._key, if_absent) as is_given:
                 is_done = is_given and self._complete(if_absent is not None)
         finally:
-            if not is_done:
-                abandon(self._server, self._key, self._upload)
+            if is_done:
+                finish(end_doubles(self._server, self._key, self._begun))
+            else:
+                abandon(self._server, self._key, self._begun)
         return is_done
 
     def _add(self, block: bytes) -> None:
@@ -102,10 +104,10 @@ class _Parts:
             self._keep(parse(answer.body).findtext("ETag") or "", end - start)
 
     def _complete(self, if_absent: bool) -> bool:
-        return finish(complete(self._server, self._key, self._upload, self._parts, if_absent))
+        return finish(complete(self._server, self._key, self._begun.upload, self._parts, if_absent))
 
     def _query(self) -> list[tuple[str, str]]:
-        return [("partNumber", str(len(self._parts) + 1)), ("uploadId", self._upload)]
+        return [("partNumber", str(len(self._parts) + 1)), ("uploadId", self._begun.upload)]
 
     def _keep(self, tag: str, size_bytes: int) -> None:
         self._parts.append(Part(len(self._parts) + 1, tag.strip('"'), size_bytes))
