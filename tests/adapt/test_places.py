@@ -74,9 +74,10 @@ def test_a_folder_of_a_configuration_that_is_written_and_read_holds_results():
 
 
 def test_settings_are_no_data():
-    options = 'p.add_argument("--data", default="config/coco.data")'
-    done = adapt(PARSER.format(options) + "from tools import load_dataset_config\nopen(args.data)\n")
-    assert "args.data =" not in done.text
+    head = "from pathlib import Path\nROOT = Path(__file__).parent\n"
+    for default in ('"config/coco.data"', 'ROOT / "data/coco.yaml"'):
+        text = head + PARSER.format(f'p.add_argument("--data", default={default})')
+        assert "args.data =" not in adapt(text + "from tools import load_dataset_config\nopen(args.data)\n").text
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.own import is_resume
-from outlast.adapt.paths import CODE_FILE, Paths, is_place
-from outlast.adapt.setup import Option
+from outlast.adapt.paths import Paths, is_place
+from outlast.adapt.setup import CODE_FILE, Option
 from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import inner, tail

@@ -9,7 +9,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.namespaces import Namespaces, bound_in, parameters_of
-from outlast.adapt.setup import Option, Setup
+from outlast.adapt.setup import CODE_FILE, Option, Setup
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _PARSING = ("parse_args", "parse_known_args")
@@ -198,6 +198,10 @@ def _is_optparse(draft: Draft, parser: str) -> bool:
     )
 
 
+def _names_settings(draft: Draft, default: cst.BaseExpression) -> bool:
+    return any(CODE_FILE.search(inner(node)) for node in (default, *draft.below(default)))
+
+
 def argparse_options(draft: Draft) -> Iterator[tuple[str, Option]]:
     """Every option that some parser of the file declares, by each of its names."""
     for call in draft.calls():
@@ -212,6 +216,8 @@ def argparse_options(draft: Draft) -> Iterator[tuple[str, Option]]:
         is_text = not any(argument(call, each) for each in ("action", "choices", "nargs")) and (
             kind is None or tail(kind.value) in ("str", "Path") or inner(kind.value) in ("str", "string")
         )
+        # `default=ROOT / "data/hyp.yaml"`: settings are no place of the contract.
+        is_text = is_text and not (default is not None and _names_settings(draft, default.value))
         option = Option(
             name, inner(default.value) if default else "", is_text,
             is_set=default is not None and draft.source(default.value) not in ("None", "''", '""'),

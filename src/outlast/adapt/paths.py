@@ -16,7 +16,7 @@ from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.neighbours import add_neighbours
 from outlast.adapt.own import is_resume
 from outlast.adapt.roles import Roles, by_look
-from outlast.adapt.setup import Option
+from outlast.adapt.setup import CODE_FILE, Option
 from outlast.adapt.sinks import Sink
 from outlast.adapt.sites import Site, text_of
 from outlast.adapt.sources import Literal, Use
@@ -24,10 +24,6 @@ from outlast.adapt.words import Words, Wrap, find_unknown, is_unseen
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, tail
 
-CODE_FILE = re.compile(
-    r"\.(?:ya?ml|toml|ini|cfg|py|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$|(?:^|/)(?:configs?|cfgs?)/.*\.\w+$",
-    re.I,
-)
 _SHOWS_CODE = re.compile(r"['\"][^'\"]*\.(?:ya?ml|toml|ini|cfg)['\"]\)*$", re.I)
 #: read beside data that lies elsewhere, it is a list of names or the like
 _BESIDE_CODE = re.compile(r"(?:\./)?[\w.-]+\.(?:json|txt|names)")

@@ -6,6 +6,7 @@ and where to put lines that run as soon as the values are known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,6 +14,12 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft, is_docstring
 from outlast.migrate.tree import tail
+
+#: what travels with the code: settings, and code itself
+CODE_FILE = re.compile(
+    r"\.(?:ya?ml|toml|ini|cfg|py|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$|(?:^|/)(?:configs?|cfgs?)/.*\.\w+$",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
