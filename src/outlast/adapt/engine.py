@@ -15,7 +15,7 @@ from outlast.adapt.edits import Meeting
 from outlast.adapt.flow import Flow
 from outlast.adapt.folders import Guard, find_guards, hold_back
 from outlast.adapt.implied import tell_folders
-from outlast.adapt.leftovers import say_nothing_visible, tell_leftovers
+from outlast.adapt.leftovers import say_nothing_wired, tell_leftovers
 from outlast.adapt.needs import HELP, Needs, Role
 from outlast.adapt.others import replace_others
 from outlast.adapt.parsers import argparse_options, find_argparse
@@ -143,8 +143,8 @@ class _Adapting:
         for role in (Role.DATA, Role.OUTPUT):
             is_done = self._saves_results if role is Role.OUTPUT else bool(downloads)
             name = self.needs.options[role]
-            if role in values and not (paths.has(role) or is_done or is_left or copies or name in setup.options):
-                say_nothing_visible(self.draft, role, name, is_saving=paths.is_saving)
+            if role in values and not (paths.has(role) or is_done or copies or name in setup.options):
+                say_nothing_wired(self.draft, role, name, is_left=is_left, is_saving=paths.is_saving)
         report_downloads(self.draft, [*downloads, *fetched], has_network=self.needs.has_network)
         if resume is not None:
             # With MoXing the output is an address; only a stint knows a folder then.

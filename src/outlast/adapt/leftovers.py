@@ -69,11 +69,13 @@ def _is_left(draft: Draft, node: cst.CSTNode, known: set[int]) -> bool:
     return not (is_aside or is_right or isinstance(parent, cst.Expr | cst.ComparisonTarget | cst.Comparison))
 
 
-def say_nothing_visible(draft: Draft, role: Role, name: str, *, is_saving: bool) -> None:
-    """Nothing was wired, and nothing is left over either."""
-    if role is Role.DATA:
-        said = f"nothing reads --{name}: where the data comes from is not visible in this file"
+def say_nothing_wired(draft: Draft, role: Role, name: str, *, is_left: bool, is_saving: bool) -> None:
+    """An option of the contract that nothing follows: what is left over may be its place, or nothing is visible."""
+    said = f"nothing {'reads' if role is Role.DATA else 'is written to'} --{name}"
+    if is_left:
+        said += " for certain: see the places that stay"
+    elif role is Role.DATA:
+        said += ": where the data comes from is not visible in this file"
     else:
-        why = "where the results go is not visible here" if is_saving else "the script saves nothing"
-        said = f"nothing is written to --{name}: {why}"
+        said += f": {'where the results go is not visible here' if is_saving else 'the script saves nothing'}"
     draft.say(Kind.DIFFERS, "paths", draft.first, said)
