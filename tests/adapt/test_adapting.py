@@ -87,7 +87,7 @@ def test_results_in_several_folders_find_these_folders_made():
         ("for epoch in range(3):\n    if epoch:\n        x += last\n    last = x\n", "not there before the loop"),
         ("for epoch in range(3):\n    x += 1\nfor epoch in range(3):\n    x += 2\n", "2 training loops"),
         ("def f():\n    global x\n    x = 2\nfor epoch in range(3):\n    x += 1\n    f()\n", "global"),
-        ("from random import random\nfor epoch in range(3):\n    x += random()\n", "imported by name"),
+        ("from random import random\nfor epoch in range(3):\n    x += random()\n", "is the name of something else"),
     ],
 )
 def test_a_loop_that_is_not_certain_is_refused_with_its_reason(body, reason):

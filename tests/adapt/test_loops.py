@@ -179,3 +179,47 @@ def test_a_session_of_tensorflow_1_counts_on_in_a_while_loop():
             step += 1
     """)
     assert 'step = int(resumed.rpartition("-")[2])' in done.text and "global_step=step)" in done.text
+
+
+@pytest.mark.parametrize("name", ["_epoch", "epoca", "j", "n", "ciclo", "round_"])
+def test_rounds_may_be_counted_by_any_name(name):
+    done = adapt(f"""
+        import torch
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for {name} in range(9):
+            for batch in model.batches:
+                optimizer.step()
+    """)
+    assert done.is_complete and "resume.pt" in done.text
+
+
+def test_a_loop_around_trainings_is_no_training_by_any_name():
+    done = adapt("""
+        import torch
+        for fold in range(5):
+            model = torch.nn.Linear(1, 1)
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+            for batch in model.batches:
+                optimizer.step()
+    """)
+    assert "resume.pt" not in done.text
+
+
+@pytest.mark.parametrize("line", ["from random import shuffle", "from numpy.random import shuffle"])
+def test_random_numbers_of_functions_that_are_imported_by_name_are_kept(line):
+    done = adapt(f"""
+        {line}
+        rows = [1, 2, 3]
+        total = 0
+        for epoch in range(9):
+            shuffle(rows)
+            total += rows[0]
+    """)
+    module = "numpy.random.get_state()" if "numpy" in line else "random.getstate()"
+    assert module in done.text and f"import {module.partition('.')[0]}\n" in done.text
+
+
+def test_a_module_whose_name_is_taken_is_not_imported():
+    done = adapt("from random import random\ntotal = 0\nfor epoch in range(9):\n    total += random()\n")
+    assert "random is the name of something else" in said(done, Kind.HAND)

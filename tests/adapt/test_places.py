@@ -204,3 +204,11 @@ def test_names_of_a_configuration_tell_data_from_weights_and_settings():
     """).text
     assert "pretrain_url" not in done and "os.path.join(contract.data_url, os.path.basename(" in done
     assert 'run.parent / "options.yaml"' in done and "contract.train_url or run.logdir" in done
+
+
+@pytest.mark.parametrize(
+    "line", ['files = glob.glob("../in/scans/*/*/a.npy")', 'p = "../in/scans/*/*/a.npy"\nfiles = glob.glob(p)']
+)
+def test_a_pattern_is_divided_before_what_it_leaves_open(line):
+    done = adapt(f"import glob\n{line}\n")
+    assert 'os.path.join(contract.data_url or "../in/scans", "*/*/a.npy")' in done.text

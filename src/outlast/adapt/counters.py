@@ -16,6 +16,10 @@ _ROUND = re.compile(
     rf"_|e|ep|it|trial|t|k|i|(?:\w+_)?n?(?:{_TRAINING})(?:_?(?:num|idx|index|i|id|no|count|counter))?", re.I
 )
 _NAMED = re.compile(rf"e|it|(?:\w+_)?(?:{_TRAINING})", re.I)
+#: What is counted around trainings, or within what they train.
+_AROUND = re.compile(
+    r"fold|seed|run|rep|trial|split|cv|task|client|member|model|config|param|layer|class|block|lr", re.I
+)
 #: Bars that are wrapped around what counts.
 _BARS = frozenset("tqdm tqdm_notebook track progress progress_bar progressbar master_bar".split())
 #: Of these a condition may be made: reading it once more changes nothing.
@@ -86,9 +90,11 @@ def find_counting(draft: Draft) -> list[Loop]:
             counter, top = _named_counter(draft, node, node.iter.value)
         if counter is None or not _is_top(draft, node) or not isinstance(node.body, cst.IndentedBlock):
             continue
-        if _ROUND.fullmatch(node.target.value) and not any(arg.star for arg in counter.args):
+        if not any(arg.star for arg in counter.args):
             found.append(Loop(node, node.target.value, counter, top))
-    return found
+    called = [loop for loop in found if _ROUND.fullmatch(loop.variable.strip("_") or "_")]
+    # By another name (`for j in range(N)`, in another language) it may be a training, too, if there is none by these.
+    return called or [loop for loop in found if not _AROUND.search(loop.variable)]
 
 
 def _is_top(draft: Draft, node: cst.For) -> bool:

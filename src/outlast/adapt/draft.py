@@ -231,6 +231,20 @@ class Draft:
         """Everything before `first`."""
         return list(itertools.takewhile(lambda statement: statement is not self.first, self.module.body))
 
+    def is_unbound(self, name: str) -> bool:
+        """Whether the script has nothing of that name: attributes and modules that are imported from do not count."""
+        return not any(
+            isinstance(node, cst.Name) and node.value == name
+            and not (isinstance(parent := self.parent(node), cst.Attribute) and parent.attr is node)
+            and not self._is_imported_from(node)
+            for node in self.nodes
+        )  # fmt: skip
+
+    def _is_imported_from(self, node: cst.CSTNode) -> bool:
+        """Whether a name is part of the module in `from numpy.random import shuffle`."""
+        around = next((each for each in self.above(node) if isinstance(each, cst.ImportFrom | cst.ImportAlias)), None)
+        return isinstance(around, cst.ImportFrom)
+
     def free(self, name: str) -> str:
         """This name, or one like it that the script does not use; reserved from now on."""
         while name in self.words or name in self._taken:

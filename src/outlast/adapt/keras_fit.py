@@ -103,6 +103,9 @@ _BODY = """\
         if os.path.exists(path + ".pkl"):
             with open(path + ".pkl", "rb") as file:
                 known = pickle.load(file)
+            for each in given:
+                if type(each).__name__ == "CSVLogger":
+                    each.append = True  # the rows of epochs before are there
 
         def save(epoch):
             # One file says which weights count; it is written last, and moved into place.

@@ -12,7 +12,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.sources import Literal
 from outlast.migrate.tree import inner
 
-_PLACEHOLDER = re.compile(r"%[-0-9.]*[a-zA-Z(]|\{")
+_PLACEHOLDER = re.compile(r"%[-0-9.]*[a-zA-Z(]|\{|[*?]")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Site:
         """The folders of the path, without a leading `./`."""
         folder = self.text.rstrip("/") if self.is_folder and not self.is_formatted else self.text.rpartition("/")[0]
         parts = folder.split("/") if folder or self.text.startswith("/") else []
-        # A folder whose name is filled in later must stay where the filling in finds it.
+        # A folder whose name is filled in or found later must stay where the filling in finds it.
         whole = list(itertools.takewhile(lambda part: not _PLACEHOLDER.search(part), parts))
         return whole[1:] if whole[:1] == ["."] else whole
 

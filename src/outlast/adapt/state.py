@@ -106,20 +106,29 @@ def round_pairs(values: Values) -> list[str]:
 def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
     """(key, how it is read, how it is put back) for each global source of random numbers that the script may use.
 
-    `Refusal` where its functions were imported by name: then there is nothing to read the state from.
+    `Refusal` where its functions were imported by name and that of the module is taken: then it cannot be imported.
     """
     found = []
     used = {draft.resolve(call.func) for call in draft.calls()}
-    numpy, plain = (draft.names.name_for(each, [draft.module]) for each in ("numpy", "random"))
     is_global = any(each.startswith("numpy.random.") and each.rpartition(".")[2] not in _OWN_STATE for each in used)
-    if (is_global and not numpy) or (not plain and any(each.startswith("random.") for each in used)):
-        advice = "import the module whole: import random, import numpy as np"
-        raise Refusal("functions of a random module are imported by name", None, advice)
     if is_global:
+        numpy = _whole_module(draft, "numpy")
         found.append(("numpy_random", f"{numpy}.random.get_state()", f"{numpy}.random.set_state({{}})"))
-    if plain:
+    if draft.names.name_for("random", [draft.module]) or any(each.startswith("random.") for each in used):
+        plain = _whole_module(draft, "random")
         found.append(("random", f"{plain}.getstate()", f"{plain}.setstate({{}})"))
     return found
+
+
+def _whole_module(draft: Draft, module: str) -> str:
+    """What a module is called; `from random import shuffle` has only a part of it."""
+    name = draft.names.name_for(module, [draft.module])
+    if not name and not draft.is_unbound(module):
+        advice = "import the module whole, under a name of its own: import random as chance"
+        raise Refusal(f"it cannot go on: {module} is the name of something else than the module", None, advice)
+    if not name:
+        draft.need_import(module)
+    return name or module
 
 
 def plain_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
