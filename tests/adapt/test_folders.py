@@ -88,3 +88,32 @@ def test_a_folder_that_cannot_be_told_apart_is_left_by_hand():
         main()
     """
     assert "an error is raised where the output folder exists" in said(adapt(text), Kind.HAND)
+
+
+ROTATION = """
+import argparse, os, shutil
+p = argparse.ArgumentParser()
+p.add_argument("--save-dir", default="runs")
+args = p.parse_args()
+os.makedirs(args.save_dir, exist_ok=True)
+kept = []
+for epoch in range(5):
+    here = os.path.join(args.save_dir, "model_%d" % epoch)
+    os.makedirs(here, exist_ok=True)
+    with open(os.path.join(here, "m.txt"), "w") as file:
+        file.write(str(epoch))
+    kept.append(here)
+    if len(kept) > 2:
+        old = os.path.join(args.save_dir, "model_%d" % (epoch - 2))
+        if os.path.exists(old):
+            shutil.rmtree(old)
+    print(epoch)
+"""
+
+
+def test_old_models_give_way_below_the_contracts_folder_too(tmp_path):
+    done = adapt(ROTATION)
+    results = tmp_path / "results"
+    results.mkdir()
+    play(done.text, tmp_path, f"--train_url={results}")
+    assert sorted(path.name for path in results.glob("model_*")) == ["model_3", "model_4"]

@@ -18,6 +18,7 @@ from outlast.adapt.paths import Paths
 from outlast.adapt.setup import Value
 from outlast.adapt.sinks import Sink
 from outlast.adapt.sources import Use
+from outlast.adapt.spelling import UNKNOWN
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, tail
 
@@ -39,6 +40,8 @@ def find_guards(draft: Draft, sinks: Sequence[Sink], flow: Flow, paths: Paths) -
     """Everything that minds whether the output folder exists."""
     ours = [(sink, use) for sink in sinks for use in flow.ways(sink) if _is_ours(paths, use)]
     made = {draft.source(sink.path) for sink, _ in ours if sink.makes}
+    # What is named when the script runs and not made here is one of many below the folder: an old model gives way.
+    ours = [(sink, use) for sink, use in ours if draft.source(sink.path) in made or UNKNOWN not in _below(flow, use)]
     cleared = {draft.source(sink.path) for sink, _ in ours if tail(sink.call.func) in _CLEARS}
     found: list[Guard] = []
     for sink, use in ours:
@@ -54,6 +57,11 @@ def find_guards(draft: Draft, sinks: Sequence[Sink], flow: Flow, paths: Paths) -
         elif sink.makes and name in ("makedirs", "mkdir") and not _is_open(draft, sink.call, found):
             found.append(Guard(sink.call, "make", f"{name} ends the script"))
     return [guard for guard in {id(guard.node): guard for guard in found}.values() if not _is_done(draft, guard)]
+
+
+def _below(flow: Flow, use: Use) -> str:
+    """What is known of a path, without what an option holds."""
+    return flow.full(use) if use.literal is not None else use.after
 
 
 def _is_done(draft: Draft, guard: Guard) -> bool:
