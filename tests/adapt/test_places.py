@@ -212,3 +212,33 @@ def test_names_of_a_configuration_tell_data_from_weights_and_settings():
 def test_a_pattern_is_divided_before_what_it_leaves_open(line):
     done = adapt(f"import glob\n{line}\n")
     assert 'os.path.join(contract.data_url or "../in/scans", "*/*/a.npy")' in done.text
+
+
+OWN_PICTURES = """
+import glob
+import imageio
+import matplotlib.pyplot as plt
+for epoch in range(3):
+    plt.savefig("image_at_epoch_{:04d}.png".format(epoch))
+anim_file = "all.gif"
+with imageio.get_writer(anim_file, mode="I") as writer:
+    for name in sorted(glob.glob("image*.png")):
+        writer.append_data(imageio.imread(name))
+"""
+
+
+def test_a_pattern_that_finds_what_was_written_before_is_a_result():
+    done = adapt(OWN_PICTURES)
+    assert 'glob.glob(os.path.join(contract.train_url or "", "image*.png"))' in done.text
+    assert 'anim_file = os.path.join(contract.train_url or "", "all.gif")' in done.text
+    first = "import glob\nimport matplotlib.pyplot as plt\nfound = glob.glob('a/*.png')\nplt.savefig('b/x.png')\n"
+    assert "contract.data_url or 'a'" in adapt(first).text
+
+
+def test_a_folder_through_a_parameter_to_a_kin_of_save_pretrained_is_a_result():
+    text = """
+    def keep(model, folder):
+        model.save_pretrained_merged(folder, None, save_method="merged_16bit")
+    keep(1, "model_sft")
+    """
+    assert 'keep(1, contract.train_url or "model_sft")' in adapt(text).text

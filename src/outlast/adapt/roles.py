@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterator, Sequence
 
@@ -84,6 +85,8 @@ class Roles:
         ]  # fmt: skip
         for text, use in places:
             role = chosen.get(text)
+            if role is Role.DATA and self._gathers(text, use, places, chosen):
+                yield text
             if role is None or role is Role.OUTPUT or (role is Role.DATA and not _RESULTS.search(text)):
                 continue
             here = _folder(use)
@@ -93,6 +96,24 @@ class Roles:
                 for folder, call in filled
             ):
                 yield text
+
+    def _gathers(self, text: str, use: Use, places: Sequence[tuple[str, Use]], chosen: dict[str, Role]) -> bool:
+        """Whether a pattern finds what was written before: `glob("image*.png")` behind `savefig(f"image_{n}.png")`."""
+        return "*" in text and any(
+            chosen.get(other) is Role.OUTPUT
+            and _is_found(written, text)
+            and self._moments.is_later(use.sink.call, written.sink.call)
+            for other, written in places
+        )
+
+
+def _is_found(use: Use, pattern: str) -> bool:
+    assert use.literal is not None
+    if isinstance(use.literal, cst.SimpleString):
+        return fnmatch.fnmatch(inner(use.literal) + use.after, pattern)
+    # Of what is filled in only the start is known.
+    start, known = pattern.partition("*")[0], text_of(use.literal)
+    return bool(start) and "/" not in known.removeprefix(start) and known.startswith(start)
 
 
 def _folder(use: Use) -> str:

@@ -28,10 +28,13 @@ _FILES = {
 }  # fmt: skip
 #: full name → likewise
 _NAMED = {"torchaudio.save": (0, "uri"), "soundfile.write": (0, "file"), "scipy.io.wavfile.write": (0, "filename"),
-          "paddle.save": (1, "path")}  # fmt: skip
+          "paddle.save": (1, "path"), "imageio.get_writer": (0, "uri"),
+          "imageio.v2.get_writer": (0, "uri")}  # fmt: skip
 #: keywords that name a folder for results, whoever takes them
 _KEYWORDS = ("logging_dir", "dirpath")
 _MODEL = re.compile(r"model|net", re.I)
+#: `save_pretrained_merged`, `save_pretrained_gguf`: what others make of `save_pretrained`
+_PRETRAINED = re.compile(r"save_pretrained_\w+")
 _MAKERS = frozenset("Sequential Model Functional load_model clone_model fromarray new".split())
 #: what is done only to something that learns
 _TRAINING = frozenset("fit compile train_on_batch fit_generator predict predict_on_batch".split())
@@ -55,8 +58,8 @@ def written(draft: Draft, call: cst.Call) -> Iterator[tuple[cst.BaseExpression, 
         place = (0, "") if argument(call, "dirpath") is None else None
     elif last == "CSVLogger" and is_light:
         place = (0, "save_dir")
-    elif last in _FOLDERS:
-        place = _FOLDERS[last]
+    elif last in _FOLDERS or _PRETRAINED.fullmatch(last):
+        place = _FOLDERS.get(last, (0, "save_directory"))
     elif name in _NAMED or (last in _FILES and not name.startswith("mindspore.")):
         place, is_folder = _NAMED.get(name) or _FILES[last], False
     elif last == "save" and is_saved(draft, call):
