@@ -60,6 +60,26 @@ def test_results_lie_where_they_lay_and_with_the_option_below_it(spelling, tmp_p
     )
 
 
+TWICE = """
+p = argparse.ArgumentParser()
+p.add_argument("--prefix", default="m")
+args = p.parse_args()
+if best > 1:
+    stem = os.path.basename(args.prefix)
+else:
+    stem = args.prefix
+torch.save(net, stem + ".pth")
+"""
+
+
+@pytest.mark.parametrize("spelling", [TWICE, SPELLINGS[-1]])
+def test_a_relative_folder_is_joined_once(spelling, tmp_path):
+    (tmp_path / "results").mkdir()
+    done = adapt(HEAD + spelling + "\n")
+    for path in run_recorded(done.text, tmp_path, "--train_url=results").paths:
+        assert Path(path).parts.count("results") == 1, done.text
+
+
 #: what cannot be told is said
 TOLD = [
     ("def keep(net, path):\n    torch.save(net, path)", "path"),
@@ -67,6 +87,10 @@ TOLD = [
     ('for k in range(3):\n    torch.save(net, f"runs/{k}/m.pth")', "nothing here makes it"),
     ("from parts import where\ntorch.save(net, where())", "where()"),
     ("for path in torch.paths():\n    torch.save(net, path)", "path"),
+    (
+        'for out in torch.paths():\n    os.makedirs(out)\n    os.chmod(out, 7)\n    torch.save(net, out + "/m.pth")',
+        "out stays as it is",
+    ),
 ]
 
 

@@ -27,6 +27,7 @@ def add_alike(draft: Draft, paths: Paths) -> None:
     """Find the literals that lie in a results folder of the file and lead to no call that is understood."""
     known = {id(site.literal) for sites in paths.sites.values() for site in sites}
     known |= {id(use.literal) for use, _ in paths.written if not use.sink.is_guess}
+    known |= {id(wrap.use.literal) for wraps in paths.wraps.values() for wrap in wraps}  # joined on its way
     folders = {_plain(site.text) for site in paths.sites.get(Role.OUTPUT, ()) if site.is_folder} - {""}
     files = {_plain(site.text) for site in paths.sites.get(Role.OUTPUT, ()) if _FILE.search(site.text)}
     others = {_plain(site.text) for role in (Role.DATA, Role.WEIGHTS) for site in paths.sites.get(role, ())}

@@ -240,7 +240,7 @@ class _Adapting:
             places = Places(role, paths.sites.get(role, []), paths.wraps.get(role, []))
             if places.sites and not replace_places(self.draft, places, value, name):
                 places = Places(role, [], places.wraps)
-            for wrap in {id(wrap.node): wrap for wrap in places.wraps}.values():
+            for wrap in {wrap.key: wrap for wrap in places.wraps}.values():
                 wrap.put(self.draft, value, name)
             if role is Role.OUTPUT:
                 lines += make_folders(self.draft, needed_folders(self.draft, paths, places), value.first)

@@ -57,6 +57,19 @@ class Flow:
         """The scope that a name belongs to."""
         return next((id(each) for each in self._scopes(node) if self._is_bound(each, node.value)), 0)
 
+    def from_outside(self, node: cst.Name) -> cst.FunctionDef | None:
+        """The function whose parameter a name is, where nothing in this file says what is passed."""
+        scope = next((each for each in self._scopes(node) if self._is_bound(each, node.value)), None)
+        if not isinstance(scope, cst.FunctionDef) or (id(scope), node.value) in self._assigned | self._grown:
+            return None
+        is_option = node.value in self._parameters.get(id(scope), ())
+        return None if is_option or self._passed(scope, node.value) else scope
+
+    def is_value(self, node: cst.Name, value: cst.BaseExpression | None) -> bool:
+        """Whether a name gets this value, of several or alone."""
+        key = self.home(node), node.value
+        return key not in self._grown and any(each is value for each in self._assigned.get(key, []))
+
     def _is_bound(self, scope: Scope, name: str) -> bool:
         is_parameter = isinstance(scope, cst.FunctionDef) and name in _parameters_of(scope)
         return is_parameter or (id(scope), name) in self._assigned
@@ -183,6 +196,8 @@ class Flow:
             parts = [UNKNOWN if arg.star else self.spelling.of(arg.value) for arg in call.args[1 if name else 0 :]]
             inside = replace(use.before(joined([".", *parts])[1:]), whole=first if name else None)
             yield from self._follow(first, inside, depth - 1)
+        elif isinstance(call.func, cst.Call) and self._draft.resolve(call.func.func) == "type":
+            yield from self._follow(positional(call, 0), _unwrapped(use), depth - 1)
         elif name in ("os.getcwd", "pathlib.Path.cwd") and use.is_folder:
             yield replace(use, other=call)
         elif name in SAME:

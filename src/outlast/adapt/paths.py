@@ -15,6 +15,7 @@ from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.neighbours import add_neighbours
 from outlast.adapt.own import is_resume
+from outlast.adapt.rebound import gather, join_once
 from outlast.adapt.roles import Roles, by_look
 from outlast.adapt.setup import CODE_FILE, Option
 from outlast.adapt.sinks import Sink
@@ -170,7 +171,9 @@ def find_paths(
             found.sites.setdefault(role, []).append(Site(literal, text, is_folder, is_here))
             found.fed.update(id(use.sink.call) for use in uses)
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
-    found.wraps.setdefault(Role.OUTPUT, []).extend(find_unknown(flow, ways))
+    found.wraps.setdefault(Role.OUTPUT, []).extend(gather(draft, flow, words, find_unknown(flow, ways)))
+    literals = [site.literal for site in found.sites.get(Role.OUTPUT, ())]
+    found.wraps[Role.OUTPUT] = join_once(found.wraps[Role.OUTPUT], ways, literals)
     found.seen = set(by_literal)
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)}
     _gather_others(draft, found)

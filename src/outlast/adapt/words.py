@@ -30,8 +30,13 @@ class Wrap:
     """An expression that is joined with the contract's folder as a whole."""
 
     use: Use
-    node: cst.BaseExpression
+    node: cst.CSTNode
     text: str  # as far as it is known
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """What is written once, however many calls it serves."""
+        return id(self.node), ""
 
     def put(self, draft: Draft, value: Value, name: str) -> None:
         source = draft.source(self.node)
@@ -81,11 +86,31 @@ class Words:
         is_named = use.is_stem and bool(option.default or option.is_required)
         return use.hops[-1].whole if is_named or self._is_more(use.hops[-1]) else None
 
+    def is_same(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
+        return self._key(node) == self._key(other)
+
+    def is_left(self, node: cst.CSTNode, around: Sequence[cst.CSTNode]) -> bool:
+        """Whether a value is used anywhere but inside these, and not only shown."""
+        inside = {id(each) for each in around}
+        return any(
+            not self._is_told(load) and not any(id(each) in inside for each in (load, *self._draft.above(load)))
+            for load in self._loads.get(self._key(node), [])
+        )
+
+    def is_object(self, node: cst.CSTNode) -> bool:
+        """Whether a value is divided, or asked for a method: a path object, which must not become text."""
+        parents = [self._draft.parent(load) for load in self._loads.get(self._key(node), [])]
+        return any(
+            (isinstance(parent, cst.BinaryOperation) and isinstance(parent.operator, cst.Divide))
+            or isinstance(parent, cst.Attribute)
+            for parent in parents
+        )
+
     def _is_more(self, hop: Hop) -> bool:
         others = [
             node
             for node in self._loads.get(self._key(hop.node), [])
-            if id(node) not in self._leading and not self._is_told(node)
+            if id(node) not in self._leading and not self._is_told(node) and not _is_asked(self._draft, node)
         ]
         text = self._flow.spelling.of(hop.node)
         is_place = _is_path(text) or bool(_PLACE.search(tail(hop.node)))
@@ -106,7 +131,7 @@ def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
     ways = list(ways)
     done = {id(use.sink) for use in ways if use.option in PASSED}  # lies below the contract's folder already
     every = [use for use in ways if not use.is_known and not use.sink.is_guess and id(use.sink) not in done]
-    made = {flow.source(use.whole) for use in every if use.sink.makes}
+    made = {source for use in every if use.sink.makes for source in _sources(flow, use)}
     found = [
         Wrap(use, use.put, flow.spelling.of(use.put))
         for use in every
@@ -117,7 +142,12 @@ def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
     for use in every:
         if use.role is not Role.OUTPUT and use.put is not None and flow.source(use.put) in names:
             found.append(Wrap(use, use.put, flow.spelling.of(use.put)))
-        elif use.sink.makes and use.whole is not None and not use.after and flow.source(use.whole) in leads:
+        elif (
+            (use.sink.makes or use.role is None)
+            and use.whole is not None
+            and not use.after
+            and _sources(flow, use) & leads
+        ):
             found.append(Wrap(use, use.whole, flow.spelling.of(use.whole)))
         elif use.role is Role.OUTPUT and isinstance(use.whole, cst.ConcatenatedString) and not use.sink.makes:
             text = flow.spelling.of(use.whole)
@@ -137,6 +167,11 @@ def is_unseen(draft: Draft, use: Use) -> bool:
     )
 
 
+def _sources(flow: Flow, use: Use) -> set[str]:
+    """How a whole place is spelled: by its value, and by the name that has it."""
+    return {flow.source(use.whole), *([_lead(flow, use)] if use.hops and not use.after else [])}
+
+
 def _lead(flow: Flow, use: Use) -> str:
     return flow.source(use.hops[-1].node) if use.hops else ""
 
@@ -149,11 +184,19 @@ def _is_load(draft: Draft, node: cst.CSTNode) -> bool:
     parent = draft.parent(node)
     if isinstance(parent, cst.AssignTarget | cst.Param | cst.FunctionDef | cst.ClassDef | cst.NameItem):
         return False
-    if isinstance(parent, cst.AnnAssign | cst.AugAssign) and parent.target is node:
+    if isinstance(parent, cst.AnnAssign | cst.AugAssign | cst.For | cst.CompFor) and parent.target is node:
         return False
     if isinstance(parent, cst.Arg) and parent.keyword is node:
         return False
     return not (isinstance(parent, cst.Attribute) and parent.attr is node)
+
+
+def _is_asked(draft: Draft, node: cst.CSTNode) -> bool:
+    """`if path is not None`, `if path`: the answer is the same below another folder."""
+    parent = draft.parent(node)
+    if isinstance(parent, cst.Comparison):
+        return all(tail(each.comparator) == "None" for each in parent.comparisons)
+    return isinstance(parent, cst.If | cst.UnaryOperation) or (isinstance(parent, cst.IfExp) and parent.test is node)
 
 
 def _is_middle(draft: Draft, node: cst.CSTNode) -> bool:
