@@ -150,3 +150,66 @@ def test_a_module_that_parses_when_it_is_imported_finds_only_its_own(tmp_path):
     words = ["--n=3", f"--data_url={tmp_path}"]
     ran = subprocess.run([sys.executable, "train.py", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert ran.stdout == "3 2.0\n", ran.stderr
+
+
+#: a parser that has an option of the contract itself, and a path where its arguments do not reach
+OWN_OPTION = """
+    import argparse, sys
+    import numpy as np
+
+    x = np.load("data/x.npy")
+
+    def parse(argv):
+        parser = argparse.ArgumentParser()
+        parser.add_argument({0}, default=None)
+        return parser.parse_args(argv)
+
+    def main(argv):
+        args = parse(argv)
+        print(args.output_path, x.sum())
+
+    main({1})
+"""
+
+
+@pytest.mark.parametrize("argv", ["sys.argv[1:]", "[each for each in sys.argv[1:]]"])
+@pytest.mark.parametrize("flag", ["--output_path", "--output-path"])
+def test_an_option_that_the_script_has_itself_is_left_to_it(flag, argv, tmp_path):
+    np.save(tmp_path / "x.npy", np.ones(2))
+    done = adapt(OWN_OPTION.format(f'"{flag}"', argv), "xihe")
+    (tmp_path / "train.py").write_text(done.text)
+    for words in (["--output_path", "o"], [f"{flag}=o"]):
+        ran = subprocess.run([sys.executable, "train.py", f"--data_url={tmp_path}", *words],
+                             cwd=tmp_path, capture_output=True, text=True, timeout=60)  # fmt: skip
+        assert ran.stdout == "o 2.0\n", ran.stderr
+
+
+def test_a_parser_at_the_top_knows_also_what_the_script_has_itself(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones(2))
+    script = OWN_OPTION.replace("output_path", "data_url").format('"--data_url"', "sys.argv[1:]")
+    script = script.replace("return", 'parser.add_argument("--output_path")\n        return')
+    (tmp_path / "train.py").write_text(adapt(script, "xihe").text)
+    ran = subprocess.run([sys.executable, "train.py", f"--data_url={tmp_path}", "--output_path=o"],
+                         cwd=tmp_path, capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert ran.stdout == f"{tmp_path} 2.0\n", ran.stderr
+
+
+def test_a_command_line_is_followed_through_the_functions_that_hand_it_on():
+    done = adapt("""
+        import argparse, sys
+        import numpy as np
+
+        def parse_args(argv):
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--path", default="x")
+            return parser.parse_args(argv)
+
+        def main(argv):
+            args = parse_args(argv)
+            print(np.load(args.path + "/x.npy"))
+
+        if __name__ == "__main__":
+            main(sys.argv[1:])
+    """)
+    assert done.setup == "argparse"
+    assert "--path follows --data_url" in said(done, Kind.CHANGED)

@@ -24,11 +24,11 @@ from outlast.adapt.places import Places, make_below, make_folders, needed_folder
 from outlast.adapt.pretrained import Pretrained
 from outlast.adapt.resume import plan_resume
 from outlast.adapt.seeds import keep_choices
-from outlast.adapt.setup import CreatedSetup, Setup, Value
+from outlast.adapt.setup import CreatedSetup, Option, Setup, Value
 from outlast.adapt.sinks import find_sinks
 from outlast.adapt.wiring import relax, wire_options
 from outlast.migrate.engine import EditError, Finding, Kind
-from outlast.migrate.tree import tail
+from outlast.migrate.tree import inner, tail
 
 _SPAWN = frozenset({"spawn", "set_start_method", "get_context"})
 
@@ -210,9 +210,16 @@ class _Adapting:
         ]  # fmt: skip
         names = [(self.needs.options[role], HELP[role]) for role in wanted]
         names += [(name, "passed by the platform") for name in self.needs.extra]
-        missing = [(name, words) for name, words in names if name not in setup.options]
-        if missing:
+        known = setup.options or dict(argparse_options(self.draft))
+        missing = [(name, words) for name, words in names if name not in known]
+        own = [(name, words) for name, words in names if name in known]
+        for name, _ in own:
+            self._spell(setup, known[name], name)
+        if isinstance(setup, CreatedSetup):
+            setup.declare_beside(missing, own)
+        elif missing:
             setup.declare(missing)
+        if missing:
             self.lacks += [name for name, _ in missing]
             options = ", ".join(f"--{name}" for name, _ in missing)
             how = "a parser at the top" if setup.kind == "created" else setup.kind
@@ -223,10 +230,18 @@ class _Adapting:
             for role, name in named.items()
         }
 
+    def _spell(self, setup: Setup, option: Option, name: str) -> None:
+        """An option of the contract that the script spells in another way: `--data-url`."""
+        words = {inner(flag) for flag in option.flags}
+        if words and f"--{name}" not in words and not option.is_positional and setup.alias(option, name):
+            said = f"--{name} is a second name of {', '.join(sorted(words))}"
+            self.draft.say(Kind.CHANGED, "arguments", option.call or self.draft.first, said)
+            self.lacks.append(name)
+
     def _is_signal(self, setup: Setup, role: Role, paths: Paths) -> bool:
         """Whether the option has a value only when the platform gives one; else nothing may depend on it."""
         option = setup.options.get(self.needs.options[role])
-        if option is None or not (option.is_set or option.is_required):
+        if option is None or setup.kind == "created" or not (option.is_set or option.is_required):
             return True
         for site in paths.sites.get(role, ()):
             said = f"{site.text!r} stays: --{option.name} has a value of its own without the platform"

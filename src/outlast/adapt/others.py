@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.needs import Role
+from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.setup import Value
 from outlast.adapt.sites import enclosed
 from outlast.adapt.sources import Use
@@ -17,7 +17,8 @@ from outlast.migrate.tree import inner, tail
 
 def replace_others(draft: Draft, role: Role, uses: Sequence[Use], given: Value, name: str) -> None:
     """One folder is the option's; a file, or one of several folders, is what has its name there."""
-    nodes = {id(use.other): use.other for use in uses if use.other is not None}
+    # What the script reads from an option of the contract's name lies there already.
+    nodes = {id(use.other): use.other for use in uses if use.other is not None and tail(use.other) not in PASSED}
     folders = {id(use.other) for use in uses if use.is_folder}
     spelled = {draft.source(node) for node in nodes.values()}
     if role is Role.WEIGHTS and len(spelled) > 1:

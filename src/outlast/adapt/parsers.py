@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.namespaces import Namespaces, bound_in, parameters_of
+from outlast.adapt.namespaces import Namespaces, bound_in, calls_of, parameters_of
 from outlast.adapt.setup import CODE_FILE, Option, Setup
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _PARSING = ("parse_args", "parse_known_args")
 #: names that people give to parsed arguments that come from elsewhere
 _USUAL = frozenset({"args", "opt", "opts", "FLAGS"})
+#: functions through which a command line is handed on, `main(argv)` to `parse(argv)`: more than any script has
+_HANDED_ON = 4
 
 
 @dataclass
@@ -88,7 +90,7 @@ def find_argparse(draft: Draft) -> ArgparseSetup | None:
     setup = _argparse_at(draft, taking[:1] or others)
     if setup is not None and taking and _argparse_at(draft, others) is None:
         # What the script itself parses is out of sight; its options are not those of the contract's parser.
-        setup.options = {name: each for name, each in setup.options.items() if _is_of(each, setup.parser)}
+        setup.options = {name: each for name, each in argparse_options(draft) if _is_of(each, setup.parser)}
     return setup
 
 
@@ -129,18 +131,22 @@ def _takes_command_line(draft: Draft, call: cst.Call) -> bool:
         return True
     if len(call.args) > 1 or (call.args[0].keyword is not None and call.args[0].keyword.value != "args"):
         return False
-    given = call.args[0].value
+    return _holds_command_line(draft, call.args[0].value, _HANDED_ON)
+
+
+def _holds_command_line(draft: Draft, given: cst.BaseExpression, depth: int) -> bool:
     if _is_command_line(draft, given):
         return True
-    function = draft.scope(call)
+    function = draft.scope(given)
     name = tail(given.value) if isinstance(given, cst.Subscript) else tail(given)
     if isinstance(function, cst.FunctionDef) and name in parameters_of(function):
-        index = parameters_of(function).index(name)
+        names = parameters_of(function)
+        index = names.index(name) - (names[0] in ("self", "cls"))
         passed = [
             named.value if (named := argument(each, name)) else positional(each, index)
-            for each in draft.calls() if tail(each.func) == function.name.value
+            for each in calls_of(draft, function)
         ]  # fmt: skip
-        return all(value is None or _is_command_line(draft, value) for value in passed)
+        return depth > 0 and all(value is None or _holds_command_line(draft, value, depth - 1) for value in passed)
     bound = [
         node.value for node in draft.nodes if isinstance(node, cst.Assign) and tail(node.targets[0].target) == name
     ]

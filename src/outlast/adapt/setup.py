@@ -132,15 +132,24 @@ class CreatedSetup(Setup):
         return self.draft.start(node) >= self.draft.start(self.draft.first)
 
     def declare(self, options: Sequence[tuple[str, str]]) -> None:
+        self.declare_beside(options, ())
+
+    def declare_beside(self, options: Sequence[tuple[str, str]], own: Sequence[tuple[str, str]]) -> None:
+        """Take `options` away from what reads arguments later, and only look at those that it has itself."""
         parser = self.draft.free("contract_parser")
-        taken = f"{self.holder}, sys.argv[1:]" if self.takes else f"{self.holder}, _"
+        takes = self.takes and bool(options)
+        added = [f'{parser}.add_argument("--{name}", default=None, help="{words}")' for name, words in (*options, *own)]
+        count = len(options) if takes else len(added)
         lines = [
             f"{parser} = argparse.ArgumentParser({'add_help=False, ' if self.takes else ''}allow_abbrev=False)",
-            *(f'{parser}.add_argument("--{name}", default=None, help="{words}")' for name, words in options),
-            f"{taken} = {parser}.parse_known_args()",
-            *(self.inner.hand_on(self.holder, options) if self.inner is not None else []),
+            *added[:count],
+            f"{self.holder}, {'sys.argv[1:]' if takes else '_'} = {parser}.parse_known_args()",
         ]
-        modules = ["argparse", "sys"] if self.takes else ["argparse"]
+        if takes and own:
+            lines += ["# The script has this itself: it is read here, and stays in its place.", *added[count:]]
+            lines += [f"{parser}.parse_known_args(namespace={self.holder})"]
+        lines += self.inner.hand_on(self.holder, [*options, *own]) if self.inner is not None else []
+        modules = ["argparse", "sys"] if takes else ["argparse"]
         if self.before is not None:
             self.draft.add_before(self.before, [*(f"import {each}" for each in modules), "", *lines, ""])
             return
