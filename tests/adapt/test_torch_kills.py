@@ -251,6 +251,7 @@ def run(monkeypatch, tmp_path):
         sys.modules["torch"].manual_seed(0)
         net, opt = _build()
         parts = pretend.other_file(build=_build, rate=lambda opt: pretend.StepLR(opt, 2), net=net, opt=opt)
+        parts.Warmup = type("Warmup", (), {"__init__": lambda self, _: None, "step": lambda self: None})
         monkeypatch.setitem(sys.modules, "parts", parts)
         clock = iter(range(10**6))
         with monkeypatch.context() as patch:
@@ -309,3 +310,65 @@ def test_a_rank_that_is_not_the_first_saves_nothing(run, tmp_path, monkeypatch):
     adapted = adapt(text).text
     assert not any("resume" in path for path in run(adapted.replace("RANK\n", "1\n", 1), env=env).files)
     assert any("resume.pt" in path for path in run(adapted.replace("RANK\n", "0\n", 1), env=env).files)
+
+
+ALONG = {
+    "may be None in the caller": """
+        def train(model, optimizer, scheduler):
+            for epoch in range(4):
+                for x, y in POINTS:
+                    step(model, optimizer, x, y)
+                if scheduler:
+                    scheduler.step()
+                print(epoch, model(1.0).item())
+        def main(decay=False):
+            model = nn.Linear(1, 1)
+            optimizer = torch.optim.SGD(model.parameters())
+            if decay:
+                scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+            else:
+                scheduler = None
+            train(model, optimizer, scheduler)
+        main()
+    """,
+    "a field that may be handed None": """
+        class Trainer:
+            def __init__(self, model, optimizer, scheduler=None):
+                self.model, self.optimizer = model, optimizer
+                self.scheduler = scheduler
+            def fit(self):
+                for epoch in range(4):
+                    for x, y in POINTS:
+                        step(self.model, self.optimizer, x, y)
+                    if self.scheduler is not None:
+                        self.scheduler.step()
+                    print(epoch, self.model(1.0).item())
+        model = nn.Linear(1, 1)
+        Trainer(model, torch.optim.SGD(model.parameters())).fit()
+    """,
+    "a class of another file, without state": """
+        from parts import Warmup
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        scheduler = Warmup(optimizer)
+        for epoch in range(4):
+            for x, y in POINTS:
+                step(model, optimizer, x, y)
+            scheduler.step()
+            print(epoch, model(1.0).item())
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", ALONG)
+def test_what_goes_along_and_may_have_no_state_is_asked_first(shape, run, tmp_path):
+    text = HEAD + STEP + textwrap.dedent(ALONG[shape])
+    lines = run(text).output.splitlines()
+    done = adapt(text)
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert run(done.text, env=env, kill_after=2).was_killed
+    assert run(done.text, env=env).output.splitlines() == lines[1:]
+    told = [
+        finding.message for finding in done.findings if finding.message.startswith("scheduler is kept only if Warm")
+    ]
+    assert bool(told) is (shape == "a class of another file, without state")

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from outlast.adapt import ranks
 from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
 from outlast.adapt.loops import Values, parameters_of
 from outlast.adapt.state import Refusal
 from outlast.adapt.uses import CALLED, STEPPED, Uses
@@ -45,6 +47,9 @@ class Modules:
     groups: dict[str, str] = field(default_factory=dict)  # list or dict of such
     tensors: list[str] = field(default_factory=list)  # trained by themselves: filled in place
     under: dict[str, str] = field(default_factory=dict)  # those of `loaded` that are there only under a condition
+    asked: dict[str, str] = field(
+        default_factory=dict
+    )  # those that may have no state → what another file makes them of
 
     @property
     def names(self) -> list[str]:
@@ -82,7 +87,26 @@ def find_modules(draft: Draft, values: Values, uses: Uses) -> Modules:
     for name, condition in _apex(draft, values).items():
         whole.append(name)
         under.update({name: condition} if condition else {})
-    return Modules(whole, groups, list(dict.fromkeys(tensors)), under)
+    foreign = {name: _foreign(draft, uses, name) for name in helpers if _is_foreign(draft, uses, name)}
+    return Modules(whole, groups, list(dict.fromkeys(tensors)), under, foreign)
+
+
+def _is_foreign(draft: Draft, uses: Uses, name: str) -> bool:
+    """Whether what goes along comes from where it cannot be seen: it may be `None`, or have no state to ask for."""
+    made = uses.made(name)
+    if made is None:
+        return True
+    root = dotted(made.func).partition(".")[0]
+    is_of_value = root in uses.known and root != tail(made.func) and root not in uses.holders  # accelerator.prepare(…)
+    path = draft.resolve(made.func)
+    return not (is_of_value or name in uses.holders or is_library(path) or ranks.is_library(path.partition(".")[0]))
+
+
+def _foreign(draft: Draft, uses: Uses, name: str) -> str:
+    """The class of another file that it is an object of; empty where that is called as those of torch are."""
+    made = uses.made(name)
+    called = tail(made.func) if made is not None else ""
+    return called if called[:1].isupper() and not re.search(r"(?:LR|Scheduler|GradScaler)$", called) else ""
 
 
 def is_helper(name: str, origin: cst.Call) -> bool:

@@ -43,6 +43,7 @@ class State:
     kept: tuple[str, ...] = ()
     maybe: frozenset[str] = frozenset()  # those of `loaded` that can be None
     under: tuple[tuple[str, str], ...] = ()  # those of `loaded` that are there only under a condition
+    asked: frozenset[str] = frozenset()  # those of `loaded` that may have no state, or be None
     groups: tuple[
         tuple[str, str], ...
     ] = ()  # lists and dictionaries of objects with a `state_dict`, each with its kind
@@ -284,14 +285,23 @@ def _load_group(draft: Draft, name: str, kind: str, names: Names) -> list[str]:
 
 
 def _state_of(name: str, state: State) -> str:
-    condition = dict(state.under).get(name, f"{name} is not None" if name in state.maybe else "")
+    condition = _condition(name, state)
     return f"{name}.state_dict() if {condition} else None" if condition else f"{name}.state_dict()"
 
 
 def _load_lines(name: str, state: State, names: Names) -> list[str]:
     load = f'{name}.load_state_dict({names.state}["{name}"])'
-    condition = dict(state.under).get(name, f"{name} is not None" if name in state.maybe else "")
+    condition = _condition(name, state)
     return [f"    if {condition}:", f"        {load}"] if condition else [f"    {load}"]
+
+
+def _condition(name: str, state: State) -> str:
+    """When something is there and can be asked for its state; empty for always."""
+    there = dict(state.under).get(name, "")
+    if name in state.asked:
+        can = f'hasattr({name}, "load_state_dict")'
+        return f"({there}) and {can}" if there else can
+    return there or (f"{name} is not None" if name in state.maybe else "")
 
 
 def call_lines(head: str, items: list[str], end: str) -> list[str]:

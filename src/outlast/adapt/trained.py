@@ -50,11 +50,15 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     kept += [*outer, *(name for name in _fields(draft, values, uses) if name not in saved)]
     kept += [name for name in _set_fields(draft, values, uses) if name not in {*saved, *kept}]
     reached = {name for name in outer if values.scope is not draft.module and name not in values.origins}
+    for name, made in found.asked.items():
+        if made:
+            said = f"{name} is kept only if {made}, which is in another file, has state_dict and load_state_dict"
+            draft.say(Kind.DIFFERS, RULE, values.loop.node, said, f"it starts anew in each stint otherwise: {_ANEW}")
     return State(
         "torch", tuple(found.loaded), tuple(generators), tuple(dict.fromkeys(kept)),
         maybe=frozenset(name for name in found.loaded if uses.may_be_none(name)),
         under=tuple(found.under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
-        outer=frozenset(reached - global_names(draft, values.scope)),
+        asked=frozenset(found.asked), outer=frozenset(reached - global_names(draft, values.scope)),
     )  # fmt: skip
 
 

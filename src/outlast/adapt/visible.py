@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
-from outlast.adapt.loops import Values, chosen, is_none, targets_of
+from outlast.adapt.loops import Values, chosen, has_none, is_none, targets_of
 from outlast.adapt.ranks import is_library
 from outlast.migrate.tree import argument, dotted, positional, tail
 
@@ -161,8 +161,44 @@ class Visible:
     def may_be_none(self, name: str) -> bool:
         """Whether a name, or the field of an object, can be `None` when the loop starts."""
         if name in self._field_values:
-            return any(is_none(value) or isinstance(value, cst.IfExp) for value in self._field_values[name])
-        return self.values.may_be_none(name)
+            return any(self._may_hand_none(value) for value in self._field_values[name])
+        scope = self.values.scope
+        is_given = isinstance(scope, cst.FunctionDef) and self._may_be_given_none(scope, name)
+        return is_given or self.values.may_be_none(name)
+
+    def _may_hand_none(self, value: cst.BaseExpression | None, depth: int = 3) -> bool:
+        """Whether an expression can be `None`, by what its name is bound to in its function or handed in there."""
+        if has_none(value) or isinstance(value, cst.IfExp):
+            return True
+        if not isinstance(value, cst.Name) or not depth:
+            return False
+        scope = self.draft.scope(value)
+        bound = (
+            part
+            for node in self.draft.below(scope)
+            if isinstance(node, cst.Assign) and self.draft.scope(node) is scope
+            for target in node.targets
+            for each, part in parts_of(target.target, node.value).items()
+            if each == value.value
+        )
+        is_given = isinstance(scope, cst.FunctionDef) and self._may_be_given_none(scope, value.value, depth - 1)
+        return is_given or any(has_none(part) for part in bound)
+
+    def _may_be_given_none(self, function: cst.FunctionDef, name: str, depth: int = 3) -> bool:
+        """Whether a parameter is `None` by itself, or by one of the calls of its function."""
+        names = parameters(function)
+        if name not in names:
+            return False
+        params = (*function.params.params, *function.params.kwonly_params)
+        if is_none(params[names.index(name)].default):
+            return True
+        index = names.index(name) - (1 if is_method(self.draft, function) else 0)
+        for call in self.draft.calls():
+            if tail(call.func) == self._called(function):
+                named = argument(call, name)
+                if self._may_hand_none(named.value if named else positional(call, index), depth):
+                    return True
+        return False
 
     def changing(self, holder: str) -> dict[str, cst.BaseExpression]:
         """The fields that an object has from its beginning and changes later, with what they are at first."""
