@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import libcst as cst
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
@@ -45,6 +45,7 @@ class Draft:
         self._taken: set[str] = set()
         self._imports: list[str] = []
         self._top: list[str] = []
+        self._once: dict[str, tuple[str, ...]] = {}
         ending = _ENDING.search(text)
         self.newline = ending.group(0) if ending else "\n"
         self.indent = self.module.default_indent
@@ -251,6 +252,12 @@ class Draft:
             name += "_"
         self._taken.add(name)
         return name
+
+    def once(self, what: str, make: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+        """Names of helpers that several places share: made when the first one asks."""
+        if what not in self._once:
+            self._once[what] = make()
+        return self._once[what]
 
     def say(self, kind: Kind, rule: str, node: cst.CSTNode, message: str, advice: str = "") -> None:
         finding = Finding(kind, rule, self.line(node), 1, message, advice)

@@ -8,13 +8,21 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.loops import Values
+from outlast.adapt.cells import are_spread
 from outlast.adapt.pace import clock, is_quick, paced
+from outlast.adapt.parameters import mindspore_lines
 from outlast.adapt.ranks import may_be_several
 from outlast.adapt.state import RULE, Names, State, plain_lines, torch_lines
 from outlast.adapt.tensors import session_lines, tensorflow_lines
 from outlast.migrate.engine import Kind
 
-_LINES = {"torch": torch_lines, "plain": plain_lines, "session": session_lines, "tensorflow": tensorflow_lines}
+_LINES = {
+    "torch": torch_lines,
+    "plain": plain_lines,
+    "session": session_lines,
+    "tensorflow": tensorflow_lines,
+    "mindspore": mindspore_lines,
+}
 
 
 def inject(
@@ -27,7 +35,7 @@ def inject(
         names = dataclasses.replace(names, count=draft.free("training_count"))
         draft.need_import("itertools")
         draft.add_on_top([f"{names.count} = itertools.count()"])
-    if state.kind == "torch" and may_be_several(draft):
+    if (state.kind == "torch" and may_be_several(draft)) or (state.kind == "mindspore" and are_spread(draft)):
         names = dataclasses.replace(names, here=draft.free("saves_here"))
     draft.need_import("os")
     before, after = _LINES[state.kind](draft, values, state, names, value)
@@ -36,7 +44,7 @@ def inject(
     last = _is_last(draft, values)
     if values.outliving and last:
         when.append(last[0])
-    if is_quick(draft, values, state.kind):
+    if is_quick(draft, values, state.kind, state.steps):
         due, now = draft.free("resume_due"), clock(draft)
         before.append(f"{due} = {now}")
         is_due = f"{now} >= {due}"

@@ -25,28 +25,31 @@ _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp)
 _LONG = re.compile(r"(?:\w+_)?(?:n?epochs?|ep|e|gen|generation|episodes?|rounds?|trial)(?:_\w+)?", re.I)
 
 
-def is_quick(draft: Draft, values: Values, kind: str) -> bool:
-    """Whether a round is one step."""
+def is_quick(draft: Draft, values: Values, kind: str, steps: frozenset[str] = frozenset()) -> bool:
+    """Whether a round is one step; `steps` are called to make one, beside what every script calls so."""
     body = values.loop.node.body
     if kind == "plain":
         return not _LONG.fullmatch(values.loop.variable) and not any(
             isinstance(node, cst.For | cst.While) for node in draft.below(body)
         )
-    depths = list(_steps(draft, body, {values.loop.node.body}, kind))
+    depths = list(_steps(draft, body, {values.loop.node.body}, kind, steps))
     return bool(depths) and not any(depths)
 
 
-def _steps(draft: Draft, block: cst.CSTNode, seen: set[cst.CSTNode], kind: str) -> Iterator[bool]:
+def _steps(
+    draft: Draft, block: cst.CSTNode, seen: set[cst.CSTNode], kind: str, steps: frozenset[str]
+) -> Iterator[bool]:
     """For each step of an optimizer that a round makes, whether it is inside a loop of the round."""
     by_name = {function.name.value: function for function in draft.functions()}
     for call in draft.calls(block):
         is_inner = any(isinstance(each, _LOOPS) for each in _up_to(draft, call, block))
-        if _is_step(call, kind):
+        if dotted(call.func) in steps or _is_step(call, kind):
             yield is_inner
         function = by_name.get(tail(call.func))
         is_own = isinstance(call.func, cst.Name) or dotted(call.func) == f"self.{tail(call.func)}"
         if function is not None and is_own and function.body not in seen:
-            yield from (is_inner or each for each in _steps(draft, function.body, {*seen, function.body}, kind))
+            inner = _steps(draft, function.body, {*seen, function.body}, kind, steps)
+            yield from (is_inner or each for each in inner)
 
 
 def _up_to(draft: Draft, node: cst.CSTNode, block: cst.CSTNode) -> Iterator[cst.CSTNode]:

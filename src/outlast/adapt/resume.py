@@ -10,9 +10,12 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import libcst as cst
 
+from outlast.adapt.cells import is_mindspore, mindspore_state
+from outlast.adapt.celluses import CellUses
 from outlast.adapt.counters import Loop, find_counting, find_loops, find_while_loops, is_outermost, named_first
 from outlast.adapt.draft import Draft
 from outlast.adapt.engines import plan_ignite
@@ -36,6 +39,7 @@ from outlast.migrate.tree import dotted, tail
 
 #: Calls that a step of a training makes.
 _STEPS = frozenset({"backward", "apply_gradients", "train_on_batch", "partial_fit"})
+_Uses = TypeVar("_Uses", bound=Uses)
 _FRAMEWORKS = ("torch", "tensorflow", "keras", "mindspore", "jax", "flax", "paddle", "mxnet", "chainer")
 
 
@@ -99,7 +103,12 @@ def _plan(draft: Draft) -> Plan:
     uses = {id(values): Uses(draft, values) for values in (*nested, *whiles)}
     torch = [values for values in (*nested, *whiles) if is_torch(draft, values, uses[id(values)])]
     if torch:
-        return _plan_torch(draft, torch, uses)
+        return _plan_several(draft, torch, uses, torch_state)
+    if "mindspore" in draft.names.roots:
+        cells = {id(values): CellUses(draft, values) for values in (*nested, *whiles)}
+        trains = [values for values in (*nested, *whiles) if is_mindspore(draft, values, cells[id(values)])]
+        if trains:
+            return _plan_several(draft, trains, cells, mindspore_state)
     outer = {id(loop.node) for loop in find_loops(draft)}
     counting = [values for values in nested if id(values.loop.node) in outer]
     candidates = [*counting, *whiles]
@@ -123,8 +132,10 @@ def _plan(draft: Draft) -> Plan:
     return Plan(values.loop.node, lambda value: inject(draft, values, state, value))
 
 
-def _plan_torch(draft: Draft, found: list[Values], uses: dict[int, Uses]) -> Plan:
-    """Trainings of torch, one after the other: each has its checkpoint, and one that is done is passed at once."""
+def _plan_several(
+    draft: Draft, found: list[Values], uses: dict[int, _Uses], find_state: Callable[[Draft, Values, _Uses], State]
+) -> Plan:
+    """Trainings one after the other: each has its checkpoint, and one that is done is passed at once."""
     run = {id(each) for values in found for each in (*values.run_functions(), *uses[id(values)].functions)}
     inside = {id(node) for values in found for node in draft.below(values.loop.node)}
     found = [values for values in found if id(values.loop.node) not in inside]
@@ -139,7 +150,7 @@ def _plan_torch(draft: Draft, found: list[Values], uses: dict[int, Uses]) -> Pla
         is_again = repeated_at(draft, values.loop.node) is not None
         if is_again and not may_count(draft, values.loop.node):
             refuse_repeated(draft, values.loop.node)
-        state = torch_state(draft, values, uses[id(values)])
+        state = find_state(draft, values, uses[id(values)])
         _check(draft, values)
         planned.append((values, state, f"resume{at + 1 if at else ''}{'-' if is_again else ''}", is_again))
 
@@ -310,7 +321,7 @@ def _refuse_models(draft: Draft, values: Values) -> None:
     root = next((root for root in _FRAMEWORKS if root in draft.names.roots), "")
     if root == "mindspore":
         advice = "save each Cell and the optimizer with mindspore.save_checkpoint: outlast.epochs(N, save=…, load=…)"
-        raise Refusal("a loop of one's own is not fitted in MindSpore, only Model.train is", loop, advice)
+        raise Refusal("no optimizer or training Cell of MindSpore is seen to be called in this loop", loop, advice)
     if root:
         raise Refusal(f"what {root} trains in this loop, and how it is kept, is not visible here", loop,
                       "save it and load it in this loop: outlast.epochs and outlast.save")  # fmt: skip

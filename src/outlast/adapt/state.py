@@ -37,7 +37,7 @@ class Refusal(Exception):
 class State:
     """What goes into a checkpoint: objects with a `state_dict`, generators, and values that are kept as they are."""
 
-    kind: str  # torch, plain, session or tensorflow
+    kind: str  # torch, plain, session, tensorflow or mindspore
     loaded: tuple[str, ...] = ()
     generators: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
@@ -48,6 +48,7 @@ class State:
         tuple[str, str], ...
     ] = ()  # lists and dictionaries of objects with a `state_dict`, each with its kind
     tensors: tuple[str, ...] = ()  # held by others too, so they are filled where they are
+    steps: frozenset[str] = frozenset()  # what is called to make a step, where that has no name of its own
     outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
 
 
@@ -184,7 +185,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'    {name}.data.copy_({names.state}["{name}"])' for name in state.tensors),
         *(f'    {name}.set_state({names.state}["{name}"])' for name in state.generators),
         *(
-            f"    {_at(name, state)} = {_put_back(name, values, names, torch if uses_cuda else '')}"
+            f"    {put_at(name, state)} = {_put_back(name, values, names, torch if uses_cuda else '')}"
             for name in state.kept
         ),
         *_random_lines(draft, values, names, ["    " + line for line in put_back]),
@@ -267,7 +268,7 @@ def _put_back(name: str, values: Values, names: Names, torch: str) -> str:
     return f"{kept}.to({name}.device) if {torch}.is_tensor({name}) else {kept}"
 
 
-def _at(name: str, state: State) -> str:
+def put_at(name: str, state: State) -> str:
     """How a value is put back from the loop's function."""
     return f'globals()["{name}"]' if name in state.outer else name
 

@@ -43,23 +43,30 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     tensors = [*found.tensors, *(name for name in _leaves(draft, uses) if name not in found.names)]
     generators = [name for name, origin in uses.known.items() if _is_generator(draft, origin)]
     _refuse_hidden_generators(draft)
-    saved = {*found.names, *tensors, *generators}
-    whole = {name for name in uses.holders if name not in values.bound}
-    kept = [name for name in kept_values(draft, values, saved | whole, torch=True) if not uses.alias(name)]
-    outer = [name for name in _changed_elsewhere(draft, values, uses) if name not in {*saved, *whole, *kept}]
-    kept += [*outer, *(name for name in _fields(draft, values, uses) if name not in saved)]
-    kept += [name for name in _set_fields(draft, values, uses) if name not in {*saved, *kept}]
-    reached = {name for name in outer if values.scope is not draft.module and name not in values.origins}
+    kept, outer = kept_beside(draft, values, uses, {*found.names, *tensors, *generators})
     for name, made in found.asked.items():
         if made:
             said = f"{name} is kept only if {made}, which is in another file, has state_dict and load_state_dict"
             draft.say(Kind.DIFFERS, RULE, values.loop.node, said, f"it starts anew in each stint otherwise: {_ANEW}")
     return State(
-        "torch", tuple(found.loaded), tuple(generators), tuple(dict.fromkeys(kept)),
+        "torch", tuple(found.loaded), tuple(generators), kept,
         maybe=frozenset(name for name in found.loaded if uses.may_be_none(name)),
         under=tuple(found.under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
-        asked=frozenset(found.asked), outer=frozenset(reached - global_names(draft, values.scope)),
+        asked=frozenset(found.asked), outer=outer,
     )  # fmt: skip
+
+
+def kept_beside(
+    draft: Draft, values: Values, uses: Uses, saved: set[str]
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Values that go round beside what is trained, and those of them that are names of the module."""
+    whole = {name for name in uses.holders if name not in values.bound}
+    kept = [name for name in kept_values(draft, values, saved | whole, torch=True) if not uses.alias(name)]
+    outer = [name for name in _changed_elsewhere(draft, values, uses) if name not in {*saved, *whole, *kept}]
+    kept += [*outer, *(name for name in _fields(draft, values, uses, saved) if name not in saved)]
+    kept += [name for name in _set_fields(draft, values, uses) if name not in {*saved, *kept}]
+    reached = {name for name in outer if values.scope is not draft.module and name not in values.origins}
+    return tuple(dict.fromkeys(kept)), frozenset(reached - global_names(draft, values.scope))
 
 
 def _leaves(draft: Draft, uses: Uses) -> list[str]:
@@ -126,7 +133,7 @@ def _changed_elsewhere(draft: Draft, values: Values, uses: Uses) -> list[str]:
     return found
 
 
-def _fields(draft: Draft, values: Values, uses: Uses) -> list[str]:
+def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[str]:
     """`self.best`, `stopper.best`: plain at first, and changed by a method of the object's class."""
     kept = []
     for holder in uses.holders:
@@ -136,7 +143,7 @@ def _fields(draft: Draft, values: Values, uses: Uses) -> list[str]:
             if is_plain(first):
                 kept.append(name)
             elif isinstance(first, cst.Call) and name not in uses.holders and tail(first.func) not in NOT_KEPT:
-                is_saved = any(word in uses.methods[name] for word in ("step", "eval", "parameters"))
+                is_saved = name in saved or any(each in uses.methods[name] for each in ("step", "eval", "parameters"))
                 if not is_saved:
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
     return kept
