@@ -14,8 +14,8 @@ import libcst as cst
 
 from outlast.adapt.celluses import CellUses, bases_of, last
 from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.libraries import is_library
 from outlast.adapt.loops import Values
-from outlast.adapt.ranks import is_library
 from outlast.adapt.state import RULE, Refusal, State
 from outlast.adapt.trained import kept_beside
 from outlast.adapt.uses import CALLED
@@ -40,8 +40,6 @@ _OF_CELLS = frozenset(
     "set_train set_grad trainable_params untrainable_params get_parameters parameters_dict parameters_and_names "
     "requires_grad construct to_float update_parameters_name".split()
 )
-#: only metrics are asked for these
-_OF_METRICS = frozenset({"clear", "eval"})
 #: of these modules of MindSpore come things that hold Parameters
 _HOLDING = re.compile(r"mindspore\.(?:nn|mint\.nn|mint\.optim|experimental\.optim|amp|train|parallel\.nn)\b")
 #: processes that hold a part of the network each
@@ -65,10 +63,7 @@ def mindspore_state(draft: Draft, values: Values, uses: CellUses) -> State:
     cells.refuse_kept(kept)
     cells.say_what_differs()
     names = frozenset(dotted(call.func) for call, _ in cells.steps() if tail(call.func) != "train")
-    runs = frozenset(
-        dotted(call.func) for call in uses.reached
-        if uses.is_wrapping(dotted(call.func), draft.scope(call)) and cells.steps_inside(call)
-    )  # fmt: skip
+    runs = frozenset(dotted(call.func) for call in uses.reached if cells.steps_inside(call))
     return State(_ROOT, tuple(saved), kept=kept, under=tuple(under.items()), outer=outer, steps=names | runs)
 
 
@@ -103,13 +98,10 @@ class Cells:
                 yield call, scope
 
     def steps_inside(self, call: cst.Call) -> bool:
-        """Whether calling this makes a step, through a function that it was made of."""
-        inside = {
-            id(each)
-            for made, where in self.uses.origins(dotted(call.func), self.draft.scope(call))
-            for function in self.uses._run_inside(made, where)
-            for each in self.draft.calls(function.body)
-        }
+        """Whether calling this makes a step, as a Cell or as something that was made of a function."""
+        if isinstance(call.func, cst.Name) and call.func.value in self._functions:
+            return False
+        inside = {id(each) for function in self.uses.run_by(call) for each in self.draft.calls(function.body)}
         return any(id(each) in inside for each, _ in self.steps())
 
     def _is_optimizer(self, called: cst.BaseExpression, scope: Scope) -> bool:
@@ -191,9 +183,11 @@ class Cells:
         uses, word = self.uses, last(name)
         if uses.alias(name) or uses.listed(name) or word in self._functions or word in self._classes:
             return False
+        if is_library(self.draft.names.resolve(cst.Name(name.partition(".")[0]), [self.draft.module])):
+            return False  # a class or a function of a library
         methods = uses.methods[name]
         held = uses.elements[name] & (_OF_CELLS | {CALLED})
-        if name not in uses.used or methods & _OF_METRICS:
+        if name not in uses.used or "clear" in methods or {"update", "eval"} <= methods:  # not used, or a metric
             return False
         made = uses.made(name)
         origin = made or uses.known.get(name)

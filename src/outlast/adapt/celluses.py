@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Scope
-from outlast.adapt.uses import Uses
+from outlast.adapt.uses import CALLED, Uses
 from outlast.adapt.visible import parameters
 from outlast.migrate.tree import dotted, tail
 
@@ -24,6 +24,12 @@ class CellUses(Uses):
         """Calls that a round makes."""
         for block in (self.values.loop.node.body, *(function.body for function in self.functions)):
             yield from self.draft.calls(block)
+
+    def _use(self, call: cst.Call, scope: Scope) -> None:
+        super()._use(call, scope)
+        if isinstance(call.func, cst.Attribute):  # self.net(x)
+            for name in self.values_of(call.func, call, scope):
+                self.methods[name].add(CALLED)
 
     def _run_by(self, node: cst.CSTNode, scope: Scope) -> Iterator[cst.FunctionDef]:
         yield from super()._run_by(node, scope)
@@ -57,9 +63,9 @@ class CellUses(Uses):
             yield from (arg.value for arg in made.args)
             made = made.func  # GradOperation(get_by_list=True)(net, weights)
 
-    def is_wrapping(self, name: str, scope: Scope) -> bool:
-        """Whether what is called so runs a function of this file that it was made of."""
-        return any(True for made, where in self.origins(name, scope) for _ in self._run_inside(made, where))
+    def run_by(self, call: cst.Call) -> list[cst.FunctionDef]:
+        """Functions of this file that a call runs."""
+        return list(self._run_by(call, self.draft.scope(call)))
 
     def origins(self, name: str, scope: Scope) -> list[tuple[cst.BaseExpression | None, Scope]]:
         """What a name of the loop, or of a function that it runs, is made of, and where that is written."""
@@ -71,8 +77,20 @@ class CellUses(Uses):
                 return [(assigned, within)]
             within = self.draft.scope(within)
         found = [each for each, left in self.seen_as(name, scope) if not left]
-        made = [(self.made(each) or self.known.get(each)) for each in found]
+        made = [self.source_of(each) for each in found]
         return [(each, self.draft.scope(each)) for each in made if each is not None]
+
+    def source_of(self, name: str) -> cst.BaseExpression | None:
+        """What a visible name is made of; a field that an object was given is followed to who gave it."""
+        origin = self.made(name) or self.known.get(name)
+        if not isinstance(origin, cst.Name):
+            return origin
+        for home in self.holders.get(name.rpartition(".")[0], []):
+            for node in home.body.body:
+                is_first = isinstance(node, cst.FunctionDef) and node.name.value == "__init__"
+                if is_first and origin.value in parameters(node):
+                    return self.given(node, origin.value) or origin
+        return origin
 
     def is_made_in_round(self, name: str, scope: Scope) -> bool:
         """Whether a function that a round runs makes it: each round has its own, and nothing of it goes on."""

@@ -22,7 +22,7 @@ def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:
 
 
 def plan_mindspore(draft: Draft) -> Fitted | None:
-    """One `model.train(epochs, …)`: a callback of ours saves the network with its optimizer and the epoch."""
+    """One `model.train(epochs, …)` or `model.fit(epochs, …)`: a callback of ours saves the network with its optimizer and the epoch."""
     if "mindspore" not in draft.names.roots:
         return None
     made = {
@@ -32,12 +32,12 @@ def plan_mindspore(draft: Draft) -> Fitted | None:
     calls = [
         call for call in draft.calls()
         if isinstance(call.func, cst.Attribute) and call.args
-        and call.func.attr.value == "train" and dotted(call.func.value) in made
+        and call.func.attr.value in ("train", "fit") and dotted(call.func.value) in made
     ]  # fmt: skip
-    if not calls:
-        return None
+    if not calls or all(_is_in_loop(draft, each) for each in calls):
+        return None  # a training in each round: the loop's rounds are what to go on from
     call, statement = calls[0], draft.statement(calls[0])
-    epochs, callbacks = keyword_or_place(call, "epoch", 0), keyword_or_place(call, "callbacks", 2)
+    epochs, callbacks = keyword_or_place(call, "epoch", 0), keyword_or_place(call, "callbacks", 2 if tail(call.func) == "train" else 4)
     if len(calls) > 1 or epochs is None or any(isinstance(each, cst.For | cst.While) for each in draft.above(call)):
         raise Refusal("Model.train is called more than once", statement, "save and load by hand around each call")
     if callbacks is not None and not isinstance(callbacks, cst.List | cst.Name):

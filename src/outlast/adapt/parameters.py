@@ -139,7 +139,8 @@ def _helpers(draft: Draft, values: Values, ms: str) -> tuple[str, ...]:
         '        raise RuntimeError("the checkpoint is of another network: it has %d Parameters, not %d" % '
         "(len(values), len(found)))",
         "    for parameter, value in zip(found, values):",
-        f"        parameter.set_data({ms}.Tensor(value, parameter.dtype))",
+        # Not set_data: a Parameter that was used before would go on with its old memory in some versions.
+        f"        {ms}.ops.assign(parameter, {ms}.Tensor(value, parameter.dtype))",
         "    for part, plain in zip(parts, kept[1]):",
         '        if hasattr(part, "__dict__"):',
         "            vars(part).update(plain)",

@@ -47,7 +47,7 @@ class Uses(Visible):
         while waiting:
             for node in self.draft.below(waiting.pop(0)):
                 within = self.draft.scope(node)
-                if isinstance(node, cst.Name | cst.Attribute):
+                if isinstance(node, cst.Name | cst.Attribute) and not self._is_label(node):
                     for name, _ in self.seen_as(dotted(node), within):
                         self.used.update([name, *self.listed(name)])
                 if isinstance(node, cst.Call):
@@ -59,6 +59,12 @@ class Uses(Visible):
                         seen.add(id(function))
                         self.functions.append(function)
                         waiting.append(function.body)
+
+    def _is_label(self, node: cst.CSTNode) -> bool:
+        """`net` in `self.net` and in `step(net=model)` is no name of this place."""
+        around = self.draft.parent(node)
+        is_field = isinstance(around, cst.Attribute) and around.attr is node
+        return is_field or (isinstance(around, cst.Arg) and around.keyword is node)
 
     def _run_by(self, node: cst.CSTNode, scope: Scope) -> Iterator[cst.FunctionDef]:
         if isinstance(node, cst.Name) and not isinstance(self.draft.parent(node), cst.Attribute | cst.Call):

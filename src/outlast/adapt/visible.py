@@ -119,7 +119,12 @@ class Visible:
         waiting: list[tuple[str, cst.ClassDef]] = []
         if self.values.owner is not None:
             waiting.append(("self", self.values.owner))
-        waiting += [(name, self._classes[made]) for name in list(self.known) if (made := self._made_of(name))]
+        made_here = [(name, self._classes[made]) for name in list(self.known) if (made := self._made_of(name))]
+        for name, home in made_here:
+            if self.values.owner is not None and self.values.owner in self._chain(home):
+                del self.known[name]  # the object whose method holds the loop: here it is `self`
+            else:
+                waiting.append((name, home))
         while waiting:
             name, home = waiting.pop(0)
             chain = self._chain(home)
