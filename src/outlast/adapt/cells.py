@@ -23,9 +23,13 @@ from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, positional, tail
 
 _ROOT = "mindspore"
-_OPTIMIZERS = re.compile(r"Ada\w+|Adam\w*|A?SGD|FTRL|Lamb|LARS|LazyAdam|Momentum|Proximal\w+|RMSProp|Rprop|thor|[NR]Adam")
-_CALLED_OPTIMIZER = re.compile(r"(?:\w*_)?(?:opt|optim|optimi[sz]er|opter)(?:_\w+|[A-Z0-9]\w*)?|\w+(?:Opt|Optim|Optimizer)")
-_TRAIN_CELL = re.compile(r"\w*TrainOneStep\w*|\w*TrainStep\w*|TrainingWrapper|\w*TrainingWrapper")
+_OPTIMIZERS = re.compile(
+    r"Ada\w+|Adam\w*|A?SGD|FTRL|Lamb|LARS|LazyAdam|Momentum|Proximal\w+|RMSProp|Rprop|thor|[NR]Adam"
+)
+_CALLED_OPTIMIZER = re.compile(
+    r"(?:\w*_)?(?:opt|optim|optimi[sz]er|opter)(?:_\w+|[A-Z0-9]\w*)?|\w+(?:Opt|Optim|Optimizer)"
+)
+_TRAIN_CELL = re.compile(r"\w*TrainOneStep\w*|\w*TrainStep\w*|\w*TrainingWrapper|build_train_network")
 _CALLED_TRAIN_CELL = re.compile(
     r"(?:\w+_)?train_?(?:net|network|cell|one_step|model)\w*|(?:\w+_)?(?:net|network|model|cell|one_step)_?train(?:er)?|"
     r"train_one_step\w*|(?:\w+_)?net[A-Z]_train"
@@ -34,14 +38,18 @@ _CALLED_TRAIN_CELL = re.compile(
 _CALLED_LOSS = re.compile(r"(?:\w+_)?(?:loss|losses|criterion|crit)(?:_?(?:fn|func|function|f|\d))?", re.I)
 _LOSS = re.compile(r"\w*Loss|SoftmaxCrossEntropyWithLogits|\w*CrossEntropy\w*")
 _SCALER = re.compile(r"\w*LossScaler|\w*LossScaleManager")
-_CALLED_BESIDE = re.compile(r"(?:lr_)?sched(?:uler|ule)?s?|\w+_sched(?:uler)?|(?:grad_|loss_)?scaler\w*|\w+_scaler|ema|\w+_ema")
+_CALLED_BESIDE = re.compile(
+    r"(?:lr_)?sched(?:uler|ule)?s?|\w+_sched(?:uler)?|(?:grad_|loss_)?scaler\w*|\w+_scaler|ema|\w+_ema"
+)
 #: only Cells are asked for these
 _OF_CELLS = frozenset(
     "set_train set_grad trainable_params untrainable_params get_parameters parameters_dict parameters_and_names "
     "requires_grad construct to_float update_parameters_name".split()
 )
 #: of these modules of MindSpore come things that hold Parameters
-_HOLDING = re.compile(r"mindspore\.(?:nn|mint\.nn|mint\.optim|experimental\.optim|amp|train|parallel\.nn)\b")
+_HOLDING = re.compile(
+    r"mindspore\.(?:(?:nn|mint\.nn|mint\.optim|experimental\.optim|amp|train|parallel\.nn)\b|(?:Model|Parameter|ParameterTuple)$)"
+)
 #: processes that hold a part of the network each
 _SPREAD = re.compile(r"(?:SEMI_)?AUTO_PARALLEL|[\"'](?:semi_)?auto_parallel[\"']|enable_parallel_optimizer\s*=\s*True")
 _DRAWS = re.compile(
@@ -69,10 +77,9 @@ def mindspore_state(draft: Draft, values: Values, uses: CellUses) -> State:
 
 def are_spread(draft: Draft) -> bool:
     """Whether several processes train the same network together."""
-    calls = (draft.resolve(call.func) for call in draft.calls())
-    return "set_auto_parallel_context" in draft.words or any(
-        re.fullmatch(r"mindspore\.(?:communication\.(?:\w+\.)?init|mint\.distributed\.init_process_group)", name)
-        for name in calls
+    named = re.compile(r"mindspore\.(?:communication|mint\.distributed)\.")
+    return bool(draft.words & {"set_auto_parallel_context", "get_rank", "get_group_size"}) or any(
+        named.match(draft.resolve(call.func)) for call in draft.calls()
     )
 
 
@@ -83,6 +90,19 @@ class Cells:
         self.draft, self.values, self.uses = draft, values, uses
         self._classes = {each.name.value: each for each in draft.nodes if isinstance(each, cst.ClassDef)}
         self._functions = {each.name.value for each in draft.functions()}
+        self._imported = {
+            tail(each.asname.name if each.asname else each.name)
+            for node in draft.nodes
+            if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar)
+            for each in node.names
+        }
+        #: treated somewhere as only Cells are
+        self._shown = {
+            name
+            for call in draft.calls()
+            if isinstance(call.func, cst.Attribute) and call.func.attr.value in _OF_CELLS
+            for name in uses.values_of(call.func.value, call, draft.scope(call))
+        }
 
     # ---- steps
 
@@ -92,9 +112,8 @@ class Cells:
             return
         for call in self.uses.reached:
             scope = self.draft.scope(call)
-            if call.args and (self._is_optimizer(call.func, scope) or self._is_train_cell(call.func, scope)):
-                yield call, scope
-            elif self._is_whole_training(call, scope):
+            is_step = self._is_optimizer(call.func, scope) or self._is_train_cell(call.func, scope)
+            if (call.args and is_step) or self._is_whole_training(call, scope):
                 yield call, scope
 
     def steps_inside(self, call: cst.Call) -> bool:
@@ -108,7 +127,7 @@ class Cells:
         made = [each for each in self._made(called, scope) if isinstance(each, cst.Call)]
         if made:
             return any(self._makes_optimizer(each) for each in made)
-        name = last(dotted(called.value if isinstance(called, cst.Subscript) else called))
+        name = tail(called.value if isinstance(called, cst.Subscript) else called)
         return bool(_CALLED_OPTIMIZER.fullmatch(name)) and name not in self._functions
 
     def _makes_optimizer(self, made: cst.Call) -> bool:
@@ -126,21 +145,19 @@ class Cells:
             name = tail(each.func)
             if any(_TRAIN_CELL.fullmatch(base) for base in (name, *self._bases(name)) if base not in self._functions):
                 return True
-        name = last(dotted(called))
+        name = tail(called)
         return not made and name not in self._functions and bool(_CALLED_TRAIN_CELL.fullmatch(name))
 
     def _is_whole_training(self, call: cst.Call, scope: Scope) -> bool:
         """`model.train(1, dataset)` of a `Model`."""
         if tail(call.func) not in ("train", "fit") or not isinstance(call.func, cst.Attribute) or not call.args:
             return False
-        made = [each for each in self._made(call.func.value, scope) if isinstance(each, cst.Call)]
-        return any(self.draft.resolve(each.func).startswith(f"{_ROOT}.") and tail(each.func) == "Model" for each in made)
+        made = [each.func for each in self._made(call.func.value, scope) if isinstance(each, cst.Call)]
+        return any(tail(each) == "Model" and self.draft.resolve(each).startswith(f"{_ROOT}.") for each in made)
 
     def _made(self, called: cst.BaseExpression, scope: Scope) -> list[cst.BaseExpression]:
         name = dotted(called)
-        if not name or (isinstance(called, cst.Name) and called.value in self._functions):
-            return []
-        return [made for made, _ in self.uses.origins(name, scope) if made is not None]
+        return [made for made, _ in self.uses.origins(name, scope) if name and made is not None]
 
     def _bases(self, name: str) -> list[str]:
         """Names of what a class of this file is made from, through others of it too."""
@@ -167,7 +184,8 @@ class Cells:
         found += [name for name in ("self",) if self._is_self_cell() and name not in found]
         found = [name for name in found if name == "self" or not self._is_inside(name, found)]
         for call, scope in self.steps():
-            on = call.func.value if tail(call.func) in ("train", "fit") and isinstance(call.func, cst.Attribute) else call.func
+            is_whole = isinstance(call.func, cst.Attribute) and self._is_whole_training(call, scope)
+            on = call.func.value if is_whole and isinstance(call.func, cst.Attribute) else call.func
             self._check_step(on, call, scope, found)
         if all(self._is_optimizer_name(name) for name in found):
             said = "the network that the optimizer trains has no name where the loop stands"
@@ -181,7 +199,8 @@ class Cells:
 
     def _is_saved(self, name: str) -> bool:
         uses, word = self.uses, last(name)
-        if uses.alias(name) or uses.listed(name) or word in self._functions or word in self._classes:
+        is_function = word in self._functions and uses.made(name) is None
+        if uses.alias(name) or uses.listed(name) or is_function or word in self._classes:
             return False
         if is_library(self.draft.names.resolve(cst.Name(name.partition(".")[0]), [self.draft.module])):
             return False  # a class or a function of a library
@@ -193,7 +212,7 @@ class Cells:
         origin = made or uses.known.get(name)
         if isinstance(origin, cst.List | cst.Dict | cst.ListComp | cst.DictComp | cst.Tuple):
             return bool(held)
-        if isinstance(origin, cst.Lambda) or (origin is not None and not isinstance(origin, cst.Call | cst.Name | cst.Attribute | cst.Subscript)):
+        if origin is not None and not isinstance(origin, cst.Call | cst.Name | cst.Attribute | cst.Subscript):
             return False
         if made is not None:
             return self._is_holding(name, made, methods)
@@ -207,7 +226,8 @@ class Cells:
         if maker in self._classes:
             return self._is_own_cell(maker) and not self._is_lossy(name, maker)
         if _HOLDING.match(whole):
-            return bool(re.match("[A-Z]", maker) or maker in ("thor", "build_train_network", "auto_mixed_precision")) and not _LOSS.fullmatch(maker)
+            is_made = maker[:1].isupper() or maker in ("thor", "build_train_network", "auto_mixed_precision")
+            return is_made and not _LOSS.fullmatch(maker)
         if whole.partition(".")[0] == _ROOT or (is_library(whole.partition(".")[0]) and "." in whole):
             return False
         return self._is_used_as_cell(name, methods)
@@ -221,13 +241,10 @@ class Cells:
             return False
         if _CALLED_BESIDE.fullmatch(last(name)):
             return bool(methods)
-        return bool(methods & (_OF_CELLS | {CALLED})) or self._is_handed_as_cell(name) or self._is_optimizer_name(name)
-
-    def _is_handed_as_cell(self, name: str) -> bool:
-        """`ms.save_checkpoint(net, …)`."""
-        return any(
-            tail(call.func) == "save_checkpoint" and dotted(positional(call, 0)) == name for call in self.draft.calls()
-        )
+        if name in self._shown or self._is_optimizer_name(name):
+            return True
+        # What comes from another file and is only called may as well be a function.
+        return bool(methods & _OF_CELLS) or (CALLED in methods and name not in self._imported)
 
     def _is_optimizer_name(self, name: str) -> bool:
         made = self.uses.made(name)
@@ -259,7 +276,8 @@ class Cells:
         if not names and self.uses.is_made_in_round(dotted(on), scope):
             return
         said = f"{self.draft.source(on)} is called in line {self.draft.line(call)}, and the loop has no name for it"
-        raise Refusal(said, self.values.loop.node, "build network and optimizer in the module, or in the loop's function")
+        advice = "build network and optimizer in the module, or in the loop's function"
+        raise Refusal(said, self.values.loop.node, advice)
 
     def beside(self) -> set[str]:
         """Names that the loop uses and that hold nothing to be kept: metrics that each round clears."""
@@ -276,14 +294,21 @@ class Cells:
     def refuse_kept(self, kept: tuple[str, ...]) -> None:
         """A network that goes round by value has no way into a file."""
         for node in self.draft.below(self.values.loop.node.body):
-            if not isinstance(node, cst.Assign) or not isinstance(node.value, cst.Call):
-                continue
-            names = {dotted(each.target) for each in node.targets} & set(kept)
-            source = dotted(positional(node.value, 0)) if tail(node.value.func) in ("deepcopy", "copy") else ""
-            if names and source in self.uses.known and self._is_saved(source):
-                name = names.pop()
+            names = (
+                {dotted(each.target) for each in node.targets} & set(kept) if isinstance(node, cst.Assign) else set()
+            )
+            if names and isinstance(node, cst.Assign) and self._is_network(node.value):
                 advice = "keep its values instead: {p.name: p.asnumpy() for p in net.get_parameters()}"
-                raise Refusal(f"{name} is a copy of the network, which cannot be kept in a file", node, advice)
+                said = f"{names.pop()} is a network that goes from round to round, and cannot be kept in a file"
+                raise Refusal(said, node, advice)
+
+    def _is_network(self, value: cst.BaseExpression) -> bool:
+        """A name that is saved, a copy of it, or a new Cell."""
+        if isinstance(value, cst.Call) and tail(value.func) in ("deepcopy", "copy", "clone"):
+            value = positional(value, 0) or value
+        if isinstance(value, cst.Call):
+            return self._is_own_cell(tail(value.func)) or self.draft.resolve(value.func).startswith(f"{_ROOT}.nn.")
+        return dotted(value) in self.uses.known and self._is_saved(dotted(value))
 
     def say_what_differs(self) -> None:
         draft, loop = self.draft, self.values.loop.node

@@ -30,6 +30,12 @@ class CellUses(Uses):
         if isinstance(call.func, cst.Attribute):  # self.net(x)
             for name in self.values_of(call.func, call, scope):
                 self.methods[name].add(CALLED)
+        for made, where in self.origins(dotted(call.func), scope) if dotted(call.func) else ():
+            for function in (each for each in self._made_of_what(made) if isinstance(each, cst.Lambda)):
+                for inner in self.draft.calls(function.body):  # value_and_grad(lambda x, y: loss_fn(net(x), y), …)
+                    for name in self.values_of(inner.func, inner, where):
+                        self.used.add(name)
+                        self.methods[name].add(CALLED)
 
     def _run_by(self, node: cst.CSTNode, scope: Scope) -> Iterator[cst.FunctionDef]:
         yield from super()._run_by(node, scope)
@@ -47,7 +53,7 @@ class CellUses(Uses):
         return [each for each, rest in self.seen_as(name, scope) if not rest and each in self.holders]
 
     def _run_inside(self, made: cst.BaseExpression | None, scope: Scope) -> Iterator[cst.FunctionDef]:
-        """Functions of this file, and Cells, that a value was made of: `ms.jit(step)`, `value_and_grad(self.forward)`."""
+        """Functions and Cells of this file that a value was made of: `ms.jit(step)`, `ms.grad(self.forward)`."""
         for each in self._made_of_what(made):
             name = dotted(each)
             if isinstance(each, cst.Name) and name in self._functions:
@@ -71,7 +77,9 @@ class CellUses(Uses):
         """What a name of the loop, or of a function that it runs, is made of, and where that is written."""
         root, _, rest = name.partition(".")
         within = scope
-        while isinstance(within, cst.FunctionDef) and within is not self.values.scope and root not in parameters(within):
+        while isinstance(within, cst.FunctionDef) and within is not self.values.scope:
+            if root in parameters(within):
+                break
             assigned = self._assigned(root, within)
             if assigned is not None and not rest:
                 return [(assigned, within)]
@@ -87,8 +95,9 @@ class CellUses(Uses):
             return origin
         for home in self.holders.get(name.rpartition(".")[0], []):
             for node in home.body.body:
-                is_first = isinstance(node, cst.FunctionDef) and node.name.value == "__init__"
-                if is_first and origin.value in parameters(node):
+                if not isinstance(node, cst.FunctionDef) or node.name.value != "__init__":
+                    continue
+                if origin.value in parameters(node):
                     return self.given(node, origin.value) or origin
         return origin
 

@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.fetched import FETCH, is_left_out
 from outlast.adapt.needs import PASSED
 from outlast.adapt.setup import Value
 from outlast.adapt.sites import enclosed
@@ -26,6 +27,8 @@ _LOOKS_INTO = {"tensorflow_datasets.load": "data_dir", "tensorflow_datasets.buil
 _SKLEARN = re.compile(r"sklearn\.datasets\.fetch_(?!file)\w+")
 #: readers of files, which `load_dataset` takes in place of a data set's name
 _BUILDERS = frozenset("csv json parquet arrow text xml imagefolder audiofolder videofolder webdataset pandas".split())
+#: by their last name, whoever has them
+_FETCHING = frozenset({"urlretrieve", "get_file", "load_state_dict_from_url", "download_and_extract_archive"})
 _TOOL = re.compile(r"\b(?:wget|curl|git clone|pip3? install)\b")
 _IMAGENET = re.compile(r"imagenet|IMAGENET|DEFAULT|[\w.]+_Weights\.")
 #: Keras data sets whose file can be named; the others are always fetched.
@@ -138,14 +141,12 @@ def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: b
 
 def _fetched(draft: Draft, call: cst.Call) -> str:
     name = draft.resolve(call.func)
+    if name == FETCH:
+        return "" if is_left_out(draft, call) else f"download fetches {inner(positional(call, 0)) or 'something'}"
     is_told = _is_given(draft, call) or any(tail(node) in PASSED for node in draft.below(call))
     if is_told or inner(positional(call, 0)) in _BUILDERS:
         return ""  # it looks where the platform says, or reads files
-    if (
-        name in _FETCHES
-        or _SKLEARN.fullmatch(name)
-        or tail(call.func) in ("urlretrieve", "get_file", "load_state_dict_from_url")
-    ):
+    if name in _FETCHES or _SKLEARN.fullmatch(name) or tail(call.func) in _FETCHING:
         return f"{tail(call.func)} fetches {inner(positional(call, 0)) or 'something'}"
     if name in ("os.system", "subprocess.run", "subprocess.call", "subprocess.check_call") and _TOOL.search(
         draft.source(call)

@@ -12,6 +12,7 @@ from outlast.adapt.dataclass_options import DataclassSetup, with_dataclasses
 from outlast.adapt.downloads import download_sites, report_downloads, stop_downloads
 from outlast.adapt.draft import Draft
 from outlast.adapt.edits import Meeting
+from outlast.adapt.fetched import find_fetches, leave_out
 from outlast.adapt.flow import Flow
 from outlast.adapt.folders import Guard, find_guards, hold_back
 from outlast.adapt.implied import tell_folders
@@ -119,11 +120,13 @@ class _Adapting:
                 Kind.KEPT, "paths", self.draft.first, "copies its files with MoXing itself: paths stay as they are"
             )
         downloads = download_sites(self.draft, paths.fed)
+        fetches = [] if copies else find_fetches(self.draft, paths)
         pretrained = Pretrained(self.draft)
         # Where the script has weights of its own to start from, the contract's are those.
         is_taken = paths.has(Role.WEIGHTS) or self.needs.options[Role.WEIGHTS] in self.draft.words
         fetched = [] if is_taken else pretrained.sites
         places = [*paths.nodes(), *downloads, *fetched, *(guard.node for guard in guards)]
+        places += [each.call for each in fetches]
         setup = self._setup(native, [*places, *([resume.at, *resume.also] if resume else [])])
         if setup is None:
             if resume is not None:
@@ -139,13 +142,15 @@ class _Adapting:
                 setup.follow(lines)
         if Role.DATA in values:
             stop_downloads(self.draft, downloads, values[Role.DATA], self.needs.options[Role.DATA])
+        leave_out(self.draft, fetches, values, self.needs.options)
         is_left = not copies and tell_leftovers(self.draft, paths, setup.options or dict(argparse_options(self.draft)))
         for role in (Role.DATA, Role.OUTPUT):
             is_done = self._saves_results if role is Role.OUTPUT else bool(downloads)
             name = self.needs.options[role]
             if role in values and not (paths.has(role) or is_done or copies or name in setup.options):
                 say_nothing_wired(self.draft, role, name, is_left=is_left, is_saving=paths.is_saving)
-        report_downloads(self.draft, [*downloads, *fetched], has_network=self.needs.has_network)
+        stopped = [*downloads, *fetched, *(each.call for each in fetches if each.role in values)]
+        report_downloads(self.draft, stopped, has_network=self.needs.has_network)
         if resume is not None:
             # With MoXing the output is an address; only a stint knows a folder then.
             output = None if copies else values.get(Role.OUTPUT)

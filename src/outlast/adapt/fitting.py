@@ -22,7 +22,7 @@ def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:
 
 
 def plan_mindspore(draft: Draft) -> Fitted | None:
-    """One `model.train(epochs, …)` or `model.fit(epochs, …)`: a callback of ours saves the network with its optimizer and the epoch."""
+    """One `model.train(epochs, …)` or `fit`: a callback of ours saves the network with its optimizer and the epoch."""
     if "mindspore" not in draft.names.roots:
         return None
     made = {
@@ -37,7 +37,8 @@ def plan_mindspore(draft: Draft) -> Fitted | None:
     if not calls or all(_is_in_loop(draft, each) for each in calls):
         return None  # a training in each round: the loop's rounds are what to go on from
     call, statement = calls[0], draft.statement(calls[0])
-    epochs, callbacks = keyword_or_place(call, "epoch", 0), keyword_or_place(call, "callbacks", 2 if tail(call.func) == "train" else 4)
+    epochs = keyword_or_place(call, "epoch", 0)
+    callbacks = keyword_or_place(call, "callbacks", 2 if tail(call.func) == "train" else 4)
     if len(calls) > 1 or epochs is None or any(isinstance(each, cst.For | cst.While) for each in draft.above(call)):
         raise Refusal("Model.train is called more than once", statement, "save and load by hand around each call")
     if callbacks is not None and not isinstance(callbacks, cst.List | cst.Name):
@@ -102,3 +103,7 @@ def _saver(
     given = f"callbacks={added}, " if callbacks is None else ""
     draft.insert(draft.span(call)[1] - 1, f"{comma}{given}**{words}")
     draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (network and optimizer)")
+
+
+def _is_in_loop(draft: Draft, call: cst.Call) -> bool:
+    return any(isinstance(each, cst.For | cst.While) for each in draft.above(call))

@@ -6,9 +6,9 @@ import dataclasses
 
 import libcst as cst
 
+from outlast.adapt.cells import are_spread
 from outlast.adapt.draft import Draft
 from outlast.adapt.loops import Values
-from outlast.adapt.cells import are_spread
 from outlast.adapt.pace import clock, is_quick, paced
 from outlast.adapt.parameters import mindspore_lines
 from outlast.adapt.ranks import may_be_several

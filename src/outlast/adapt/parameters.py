@@ -1,7 +1,7 @@
 """The lines that restore and save a training of MindSpore.
 
 Networks, optimizers, loss scalers and learning rates keep all that changes in Parameters. These go into one file by the
-order in which they are met, which is the same in each start; names are not, as two optimizers both have a `global_step`.
+order in which they are met, which is the same in each start; two optimizers both have a `global_step`.
 """
 
 from __future__ import annotations
@@ -82,12 +82,17 @@ def _pass_lines(draft: Draft, values: Values, names: Names) -> list[str]:
     if not any("seed" in word.lower() for word in draft.words) or values.loop.counter is None:
         return []  # without a seed any order is as good
     lines = []
+    by_hand = {tail(call.args[0].value) for call in draft.calls() if tail(call.func) == "next" and call.args}
     for name, origin in values.origins.items():
-        if not isinstance(origin, cst.Call) or tail(origin.func) not in _ITERATORS:
+        if not isinstance(origin, cst.Call) or tail(origin.func) not in _ITERATORS or name in by_hand:
             continue
         each, sample, first = draft.free("resume_pass"), draft.free("resume_sample"), values.loop.first
         start = f" - ({draft.source(first)})" if first is not None else ""
-        lines += [f"    for {each} in range({names.first}{start}):", f"        for {sample} in {name}:", "            pass"]
+        lines += [
+            f"    for {each} in range({names.first}{start}):",
+            f"        for {sample} in {name}:",
+            "            pass",
+        ]
     return lines
 
 

@@ -36,6 +36,7 @@ _READS = {
     "tensorflow.data.Dataset.list_files": (0, ""), "tensorflow.data.TextLineDataset": (0, "filenames"),
     "tensorflow.io.gfile.glob": (0, ""), "mindspore.dataset.MindDataset": (0, "dataset_files"),
     "mindspore.dataset.TFRecordDataset": (0, "dataset_files"), "mindspore.dataset.CSVDataset": (0, "dataset_files"),
+    "mindspore.dataset.TextFileDataset": (0, "dataset_files"), "mindspore.dataset.CLUEDataset": (0, "dataset_files"),
     "torchaudio.load": (0, ""), "zipfile.ZipFile": (0, "file"), "tarfile.open": (0, "name"),
     "sklearn.datasets.load_svmlight_file": (0, "f"),
 }  # fmt: skip
@@ -59,7 +60,8 @@ _WRITES = {
     "logging.basicConfig": (9, "filename"), "mindspore.save_checkpoint": (1, "ckpt_file_name"),
     "mindspore.train.serialization.save_checkpoint": (1, "ckpt_file_name"), "safetensors.torch.save_file": (1, ""),
     "torchvision.utils.save_image": (1, "fp"), "torch.onnx.export": (2, "f"), "scipy.io.savemat": (0, ""),
-    "imageio.imwrite": (0, ""),
+    "imageio.imwrite": (0, ""), "mindspore.export": (99, "file_name"),
+    "mindspore.train.serialization.export": (99, "file_name"),
 }  # fmt: skip
 _WRITE_FOLDERS = {
     "os.makedirs": (0, "name"), "os.mkdir": (0, "path"), "tensorflow.summary.create_file_writer": (0, "logdir"),
@@ -92,6 +94,7 @@ _METHODS = {
     "savefig": (0, "fname", Role.OUTPUT, False), "save_weights": (0, "filepath", Role.OUTPUT, False),
     "save_pretrained": (0, "save_directory", Role.OUTPUT, True), "save_model": (0, "fname", Role.OUTPUT, False),
     "SummaryWriter": (0, "log_dir", Role.OUTPUT, True), "TensorBoard": (0, "log_dir", Role.OUTPUT, True),
+    "SummaryCollector": (0, "summary_dir", Role.OUTPUT, True), "SummaryRecord": (0, "log_dir", Role.OUTPUT, True),
     "Trainer": (99, "default_root_dir", Role.OUTPUT, True),
     "CSVLogger": (0, "filename", Role.OUTPUT, False), "load_weights": (0, "filepath", Role.WEIGHTS, False),
     "from_pretrained": (0, "pretrained_model_name_or_path", Role.WEIGHTS, True),

@@ -56,9 +56,7 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     )  # fmt: skip
 
 
-def kept_beside(
-    draft: Draft, values: Values, uses: Uses, saved: set[str]
-) -> tuple[tuple[str, ...], frozenset[str]]:
+def kept_beside(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> tuple[tuple[str, ...], frozenset[str]]:
     """Values that go round beside what is trained, and those of them that are names of the module."""
     whole = {name for name in uses.holders if name not in values.bound}
     kept = [name for name in kept_values(draft, values, saved | whole, torch=True) if not uses.alias(name)]

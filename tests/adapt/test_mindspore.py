@@ -1,0 +1,212 @@
+"""Loops that a MindSpore script writes itself: what is saved, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from checked import adapt as adapt_to
+from checked import adapt_plainly as adapt
+from checked import said
+
+from outlast.migrate.engine import Kind
+
+
+def saved(done):
+    """What the checkpoint holds of the training."""
+    found = re.search(r'"trained": take_trained\(([^)]*)\)', done.text)
+    return found.group(1).split(", ") if found else []
+
+
+LOOP = """
+import mindspore as ms
+from mindspore import nn, ops
+import mindspore.dataset as ds
+from nets import resnet50, step, data, make_optimizer
+{before}
+for epoch in range(9):
+    for x, y in data.create_tuple_iterator():
+        {step}
+"""
+NET = "net = resnet50(10)\nopt = nn.Adam(net.trainable_params())\nloss_fn = nn.MSELoss()\n"
+GRAD = "grad_fn = {}(lambda x, y: loss_fn(net(x), y), None, opt.parameters)"
+
+
+@pytest.mark.parametrize("grad", ["ms.value_and_grad", "ops.value_and_grad", "ms.grad"])
+def test_the_network_of_a_gradient_is_saved(grad):
+    done = adapt(LOOP.format(before=NET + GRAD.format(grad), step="opt(grad_fn(x, y)[1])"))
+    assert done.is_complete and saved(done) == ["net", "opt"]
+
+
+@pytest.mark.parametrize(
+    "cell", ["nn.TrainOneStepCell", "nn.TrainOneStepWithLossScaleCell", "MyTrainOneStep", "ms.amp.build_train_network"]
+)
+def test_a_cell_that_trains_is_saved(cell):
+    before = NET + f"train_net = {cell}(nn.WithLossCell(net, loss_fn), opt)"
+    done = adapt(LOOP.format(before=before, step="loss = train_net(x, y)"))
+    assert done.is_complete and saved(done) == ["train_net"]
+
+
+def test_a_name_that_a_function_has_too_is_told_apart():
+    done = adapt("""
+        import mindspore as ms
+        from mindspore import nn
+        from nets import resnet50, data
+        def run_epoch(epoch, train_net, data):
+            for x in data:
+                loss = train_net(x)
+        def train_net():
+            net = resnet50()
+            train_net = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params()))
+            for epoch in range(9):
+                run_epoch(epoch, train_net, data)
+        train_net()
+    """)
+    assert done.is_complete and saved(done) == ["train_net"]
+
+
+def test_an_optimizer_of_another_file_is_known_by_its_name():
+    before = (
+        "net = resnet50()\noptimizer = make_optimizer(net)\ngrad = ms.value_and_grad(net, None, optimizer.parameters)"
+    )
+    done = adapt(LOOP.format(before=before, step="optimizer(grad(x)[1]); net.set_train()"))
+    assert done.is_complete and saved(done) == ["net", "optimizer"]
+
+
+def test_schedules_and_scalers_are_saved_and_metrics_are_not():
+    before = NET + (
+        "from mindspore.experimental import optim\nscheduler = optim.lr_scheduler.StepLR(opt, 2)\n"
+        "scaler = ms.amp.DynamicLossScaler(8, 2, 3) if fast else None\nmetric = nn.Accuracy()\n"
+        "train_net = nn.TrainOneStepCell(net, opt)"
+    )
+    step = "train_net(scaler.scale(x)); metric.update(x); metric.clear(); scheduler.step()"
+    done = adapt(LOOP.format(before=before, step=step))
+    assert done.is_complete and saved(done) == ["scheduler", "scaler", "train_net"]
+    assert "starts anew" not in said(done, Kind.DIFFERS)
+
+
+def test_a_training_in_each_round_is_a_round():
+    done = adapt("""
+        import mindspore as ms
+        from nets import net, data
+        model = ms.Model(net, None, ms.nn.SGD(net.trainable_params()))
+        best = 0
+        for epoch in range(9):
+            model.train(1, data)
+            best = max(best, model.eval(data)["acc"])
+    """)
+    assert done.is_complete and saved(done) == ["model"] and 'best = resumed["best"]' in done.text
+
+
+def test_fit_goes_on_as_train_does():
+    done = adapt("""
+        import mindspore as ms
+        model = ms.train.Model(net)
+        model.fit(9, data, other)
+    """)
+    assert "model.fit(9 - resume_done, data, other, callbacks=resume_callbacks, **resume_words)" in done.text
+
+
+def test_an_iterator_from_before_the_loop_is_brought_to_where_it_was():
+    before = NET + "ms.set_seed(1)\ntrain_net = nn.TrainOneStepCell(net, opt)\nbatches = data.create_dict_iterator()"
+    text = LOOP.format(before=before, step="train_net(x, y)").replace("data.create_tuple_iterator()", "batches")
+    done = adapt(text)
+    assert "for resume_pass in range(first_epoch):\n        for resume_sample in batches:" in done.text
+    assert "resume_pass" not in adapt(text.replace("ms.set_seed(1)\n", "")).text, "any order is as good"
+
+
+def test_single_steps_are_saved_now_and_then():
+    before = NET + "train_net = nn.TrainOneStepCell(net, opt)\nx = data.read()"
+    text = LOOP.format(before=before, step="").replace("epoch in range(9)", "step in range(9000)")
+    done = adapt(text.replace("for x, y in data.create_tuple_iterator():\n        ", "train_net(x)"))
+    assert "time.monotonic() >= resume_due" in done.text and saved(done) == ["train_net"]
+
+
+def test_of_several_processes_the_first_saves():
+    before = "from mindspore.communication import init\ninit()\n" + NET + "train_net = nn.TrainOneStepCell(net, opt)"
+    done = adapt(LOOP.format(before=before, step="train_net(x, y)"))
+    assert 'saves_here = os.environ.get("RANK_ID"' in done.text and "if resume_dir and saves_here:" in done.text
+    assert "one process saves for all" in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    ("before", "step", "reason"),
+    [
+        ("", "step(x, y)", "changes nothing that is visible"),
+        ("seen = []", "seen.append(step(x, y))", "no optimizer or training Cell of MindSpore"),
+        ("from nets import hold", "hold().optimizer(step(x, y))", "the loop has no name for it"),
+        ("from nets import nets", "nets.all[0].opt(x)", "the loop has no name for it"),
+        (
+            "ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.SEMI_AUTO_PARALLEL)\n" + NET,
+            "opt(net(x))",
+            "each process holds a part of the network",
+        ),
+        (NET + "best = None", "opt(net(best))\n        if y: best = copy.deepcopy(net)", "best is a network"),
+        (NET + "best = None", "opt(net(best))\n        if y: best = net", "best is a network"),
+        ("from nets import opt", "opt(step(x, y))", "has no name where the loop stands"),
+    ],
+)
+def test_what_has_no_name_or_no_file_is_refused(before, step, reason):
+    done = adapt("import copy\n" + LOOP.format(before=before, step=step))
+    assert reason in said(done, Kind.HAND) and "take_trained" not in done.text
+
+
+@pytest.mark.parametrize("draws", ["nn.Dropout(0.5)", "ops.randn(3)", "ops.StandardNormal()(3)"])
+def test_random_numbers_of_mindspore_are_named(draws):
+    done = adapt(LOOP.format(before=NET + f"z = {draws}", step="opt(net(x))"))
+    assert done.is_complete and "random numbers that MindSpore draws by itself" in said(done, Kind.DIFFERS)
+
+
+def test_a_split_without_a_seed_is_named():
+    text = LOOP.format(before=NET + "train, test = data.split([0.8, 0.2])", step="opt(net(x))")
+    assert "split deals the samples anew" in said(adapt(text), Kind.DIFFERS)
+    assert "split" not in said(adapt(text.replace("train, test", "ms.set_seed(1)\ntrain, test")), Kind.DIFFERS)
+
+
+PLACES = """
+import mindspore as ms
+import mindspore.dataset as ds
+from download import download
+from nets import net
+LINE
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            'path = download(url, "./", kind="zip", replace=True)\ndata = ds.MnistDataset("MNIST_Data/train")',
+            'path = contract.data_url or download(url, "./", kind="zip", replace=True)',
+        ),
+        (
+            'download(url, "./c.csv")\nopen("./c.csv")',
+            'os.path.join(contract.data_url, "c.csv") if contract.data_url else download(url, "./c.csv")',
+        ),
+        (
+            'url = "https://a.b/net.ckpt"\ndownload(url, "./net.ckpt")\nms.load_checkpoint("./net.ckpt", net)',
+            'contract.pretrain_url or download(url, "./net.ckpt")',
+        ),
+        (
+            'from mindspore import SummaryCollector\nSummaryCollector("./summary")',
+            'SummaryCollector(contract.output_path or "./summary")',
+        ),
+        (
+            'ms.export(net, 1, file_name="net", file_format="MINDIR")',
+            'ms.export(net, 1, file_name=os.path.join(contract.output_path or "", "net"), file_format="MINDIR")',
+        ),
+        (
+            'text = ds.TextFileDataset(dataset_files="./text/a.txt")',
+            'text = ds.TextFileDataset(dataset_files=os.path.join(contract.data_url or "./text", "a.txt"))',
+        ),
+    ],
+)
+def test_places_and_downloads_follow_the_contract(before, after):
+    done = adapt_to(PLACES.replace("LINE", before), "xihe")
+    assert after in done.text.splitlines()
+    assert "download" not in said(done, Kind.HAND)
+
+
+def test_a_download_of_what_nothing_reads_is_named():
+    done = adapt_to(PLACES.replace("LINE", 'download(url, "./", kind="zip")'), "xihe")
+    assert "download fetches something; there is no network" in said(done, Kind.HAND)
