@@ -105,6 +105,8 @@ def test_fit_goes_on_as_train_does():
         model.fit(9, data, other)
     """)
     assert "model.fit(9 - resume_done, data, other, callbacks=resume_callbacks, **resume_words)" in done.text
+    assert "def on_train_epoch_end(self, run_context):" in done.text, "others are refused by fit"
+    assert 'if "initial_epoch" in inspect.signature(model.fit).parameters:' in done.text
 
 
 def test_an_iterator_from_before_the_loop_is_brought_to_where_it_was():

@@ -59,6 +59,8 @@ def _saver(
     model = draft.source(call.func.value) if isinstance(call.func, cst.Attribute) else ""
     done, words = draft.free("resume_done"), draft.free("resume_words")
     source = draft.source(epochs)
+    # `fit` takes only callbacks that speak of training or evaluation; `train` of 1.7 does not know these words.
+    ends = "on_train_epoch_end" if tail(call.func) == "fit" else "epoch_end"
     add_helpers(draft, call, [ms], [
         "",
         f"class {kind}({ms}.train.callback.Callback):",
@@ -68,7 +70,7 @@ def _saver(
         "        super().__init__()",
         "        self.path, self.done, self.last = path, done, last",
         "",
-        "    def epoch_end(self, run_context):",
+        f"    def {ends}(self, run_context):",
         "        now = run_context.original_args()",
         "        epoch = self.done + now.cur_epoch_num",
         "        if epoch == self.last:",
@@ -88,7 +90,7 @@ def _saver(
         f'        {names.first} = int({names.state}.pop("outlast_epoch").asnumpy())',
         f"        {ms}.load_param_into_net({model}.train_network, {names.state})",
         # MindSpore 2 counts on, and names its checkpoints so; before it there is only a shorter training.
-        f'    if "initial_epoch" in inspect.signature({model}.train).parameters:',
+        f'    if "initial_epoch" in inspect.signature({draft.source(call.func)}).parameters:',
         f'        {words} = {{"initial_epoch": {names.first}}}',
         "    else:",
         f"        {done} = {names.first}",
