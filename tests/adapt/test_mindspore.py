@@ -109,6 +109,19 @@ def test_fit_goes_on_as_train_does():
     assert 'if "initial_epoch" in inspect.signature(model.fit).parameters:' in done.text
 
 
+@pytest.mark.parametrize(("shuffle", "differs"), [("", True), (", shuffle=True", True), (", shuffle=False", False)])
+def test_one_training_with_a_seed_tells_of_the_order(shuffle, differs):
+    text = f"""
+        import mindspore as ms
+        ms.set_seed(1)
+        data = ms.dataset.MnistDataset("data"{shuffle})
+        model = ms.Model(net)
+        model.train(9, data)
+    """
+    assert ("order of shuffled samples" in said(adapt(text), Kind.DIFFERS)) is differs
+    assert "order of shuffled samples" not in said(adapt(text.replace("ms.set_seed(1)", "")), Kind.DIFFERS)
+
+
 def test_an_iterator_from_before_the_loop_is_brought_to_where_it_was():
     before = NET + "ms.set_seed(1)\ntrain_net = nn.TrainOneStepCell(net, opt)\nbatches = data.create_dict_iterator()"
     text = LOOP.format(before=before, step="train_net(x, y)").replace("data.create_tuple_iterator()", "batches")

@@ -105,6 +105,20 @@ def _saver(
     given = f"callbacks={added}, " if callbacks is None else ""
     draft.insert(draft.span(call)[1] - 1, f"{comma}{given}**{words}")
     draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (network and optimizer)")
+    _say_order(draft, statement)
+
+
+def _say_order(draft: Draft, statement: cst.CSTNode) -> None:
+    """MindSpore deals another order in each epoch of one training; a shorter one begins with the first order again."""
+    made = [call for call in draft.calls() if draft.resolve(call.func).startswith("mindspore.dataset.")]
+    made = [call for call in made if tail(call.func).endswith("Dataset")]
+    orders = [argument(call, "shuffle") for call in made]
+    is_kept = bool(made) and all(each is not None and tail(each.value) == "False" for each in orders)
+    if any("seed" in word.lower() for word in draft.words) and not is_kept:
+        said = "the order of shuffled samples begins anew in each stint, although the script sets a seed"
+        draft.say(
+            Kind.DIFFERS, RULE, statement, said, "write the epochs as a loop, to have the same order as without a stop"
+        )
 
 
 def _is_in_loop(draft: Draft, call: cst.Call) -> bool:
