@@ -111,7 +111,7 @@ def test_whatever_looks_like_a_place_and_is_not_wired_is_named():
     done = adapt(PARSER.format(options) + 'from tools import fit\nfit(args.masks_path, "d/x.csv")\n')
     told = said(done, Kind.DIFFERS)
     assert "--masks_path stays as it is and must be given" in told and "'d/x.csv' stays as it is" in told
-    assert "not visible" not in told and "nothing reads --data_url for certain" in told
+    assert "not visible" not in told and "nothing reads --data_url: what is done with --masks_path (line 5)" in told
 
 
 def test_results_that_code_elsewhere_writes_are_not_denied():

@@ -16,10 +16,10 @@ from outlast.adapt.fetched import find_fetches, leave_out
 from outlast.adapt.flow import Flow
 from outlast.adapt.folders import Guard, find_guards, hold_back
 from outlast.adapt.implied import tell_folders
-from outlast.adapt.leftovers import say_nothing_wired, tell_leftovers
+from outlast.adapt.leftovers import Leftovers
 from outlast.adapt.needs import HELP, Needs, Role
 from outlast.adapt.others import replace_others
-from outlast.adapt.parsers import argparse_options, find_argparse
+from outlast.adapt.parsers import ArgparseSetup, argparse_options, find_argparse
 from outlast.adapt.paths import Paths, find_paths
 from outlast.adapt.places import Places, make_below, make_folders, needed_folders, replace_places
 from outlast.adapt.pretrained import Pretrained
@@ -143,12 +143,14 @@ class _Adapting:
         if Role.DATA in values:
             stop_downloads(self.draft, downloads, values[Role.DATA], self.needs.options[Role.DATA])
         leave_out(self.draft, fetches, values, self.needs.options)
-        is_left = not copies and tell_leftovers(self.draft, paths, setup.options or dict(argparse_options(self.draft)))
+        left = Leftovers(self.draft, paths, setup.options or dict(argparse_options(self.draft)))
+        if not copies:
+            left.tell()
         for role in (Role.DATA, Role.OUTPUT):
             is_done = self._saves_results if role is Role.OUTPUT else bool(downloads)
             name = self.needs.options[role]
             if role in values and not (paths.has(role) or is_done or copies or name in setup.options):
-                say_nothing_wired(self.draft, role, name, is_left=is_left, is_saving=paths.is_saving)
+                left.tell_unused(role, name)
         stopped = [*downloads, *fetched, *(each.call for each in fetches if each.role in values)]
         report_downloads(self.draft, stopped, has_network=self.needs.has_network)
         if resume is not None:
@@ -159,6 +161,8 @@ class _Adapting:
 
     def _setup(self, native: Setup | None, places: list[cst.CSTNode]) -> Setup | None:
         """The script's own set-up where its values reach every place that needs them, else one at the top."""
+        if isinstance(native, ArgparseSetup) and native.parser.startswith("contract"):
+            return native  # it stands at the top already
         # Behind a subcommand only its own parser reads, and which one that is the platform does not know.
         has_commands = native is not None and native.kind == "argparse" and "add_subparsers" in self.draft.words
         # Arguments that are handed on all together meet a function that does not know the new ones.
@@ -195,12 +199,12 @@ class _Adapting:
                 continue
             where = option.call or self.draft.first
             if setup.kind == "created" or not setup.alias(option, name):
-                said = f"--{insisted[0]} is required, and --{name} cannot stand for it"
-                advice = f"pass it yourself: outlast run … -- --{insisted[0]}=PATH"
+                said = f"{option.shown} is required, and --{name} cannot stand for it"
+                advice = f"pass it yourself: outlast run … -- {option.shown}=PATH"
                 self.draft.say(Kind.HAND, "options", where, said, advice)
                 del paths.options[role][insisted[0]]
                 continue
-            self.draft.say(Kind.CHANGED, "arguments", where, f"--{name} is a second name of --{insisted[0]}")
+            self.draft.say(Kind.CHANGED, "arguments", where, f"--{name} is a second name of {option.shown}")
             self.lacks.append(name)
             found.add(role)
         return found

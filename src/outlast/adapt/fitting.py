@@ -10,7 +10,7 @@ from outlast.adapt.rounds import refuse_repeated
 from outlast.adapt.state import RULE, Names, Refusal, place_lines
 from outlast.adapt.wrapping import Fitted, add_helpers
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import dotted, tail
+from outlast.migrate.tree import argument, dotted, tail
 
 
 def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from outlast.adapt.draft import Draft, is_docstring
-from outlast.migrate.tree import tail
+from outlast.migrate.tree import inner, tail
 
 #: what travels with the code: settings, and code itself
 CODE_FILE = re.compile(
@@ -34,6 +34,13 @@ class Option:
     is_positional: bool = False
     call: cst.Call | None = None
     flags: tuple[cst.CSTNode, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """As it is spelled on the command line."""
+        words = [inner(flag) for flag in self.flags]
+        long = next((word for word in words if word.startswith("--")), "")
+        return self.name if self.is_positional else long or next(iter(words), f"--{self.name}")
 
 
 @dataclass

@@ -31,7 +31,7 @@ def wire_options(
     endings: list[str] = []
     value = given.first
     if role is Role.WEIGHTS and len(options) > 1:
-        names = ", ".join(f"--{own}" for own in options)
+        names = ", ".join(setup.options[own].shown for own in options)
         said = f"{names} each take weights, and --{name} is one place"
         draft.say(Kind.DIFFERS, "options", draft.first, said, "pass them yourself: outlast run … -- --NAME=PATH")
         return lines
@@ -42,7 +42,7 @@ def wire_options(
         if own == name or setup.options.get(name) is option:
             continue
         where = option.call or draft.first
-        shown = own if option.is_positional else f"--{own}"
+        shown = option.shown
         whole = role is Role.WEIGHTS or (is_folder and all(parents.get(each) == own for each in options if each != own))
         if whole and not _let_out(draft, setup, option, value):
             advice = f"pass it yourself: outlast run … -- {own.upper()}"

@@ -1,0 +1,87 @@
+"""What is said where nothing follows an option of the contract: what may be its place, by role and with its line."""
+
+from __future__ import annotations
+
+import pytest
+from checked import adapt, said
+
+from outlast.migrate.engine import Kind
+
+TRAIN = """
+import argparse
+from elsewhere import DATA_DIR, config, train
+parser = argparse.ArgumentParser()
+{0}
+args = parser.parse_args()
+{1}
+"""
+#: option, code, what is said of the data, what is said of the results
+CASES = {
+    "an option with several values": (
+        'parser.add_argument("--path", nargs=1, help="folder with pictures")', "train(args.path[0])",
+        "what is done with --path (line 5) is not understood", "what is done with --path (line 5) is not understood",
+    ),
+    "what must be given": (
+        'parser.add_argument("--source", required=True)', "train(args.source)",
+        "what is done with --source (line 5) is not understood", "where the results go is not visible",
+    ),
+    "keywords": (
+        "", 'train(input_file="words.txt2", output_file="vectors2")',
+        "what is done with 'words.txt2' (line 7) is not understood",
+        "what is done with 'vectors2' (line 7) is not understood",
+    ),
+    "names of files": (
+        "", 'train.report("trained.html")', "no place of data is visible",
+        "what is done with 'trained.html' (line 7) is not understood",
+    ),
+    "values of another file": (
+        "", "train(DATA_DIR / args.name, save_dir=config.save_dir)",
+        "what is done with DATA_DIR / args.name (line 7) is not understood",
+        "what is done with config.save_dir (line 7) is not understood",
+    ),
+    "a place for results does not stand for the data": (
+        'parser.add_argument("--path_output", default="out", help="path to output folder")', "train(args)",
+        "no place of data is visible", "what is done with --path_output (line 5) is not understood",
+    ),
+    "devices and code are no places": (
+        'parser.add_argument("--device", default="/gpu:0")\n'
+        'parser.add_argument("--custom_module_file", default=None)',
+        "train(args)", "no place of data is visible", "where the results go is not visible",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_may_be_a_place_is_named_by_its_role(case):
+    option, code, data, results = CASES[case]
+    told = [each.message for each in adapt(TRAIN.format(option, code)).findings if each.kind is Kind.DIFFERS]
+    assert any(each.startswith("nothing reads --data_url: ") and data in each for each in told), told
+    assert any(each.startswith("nothing is written to --train_url: ") and results in each for each in told), told
+    assert not any("--device" in each or "--custom_module_file" in each for each in told)
+
+
+def test_options_are_spelled_as_on_the_command_line():
+    done = adapt(TRAIN.format('parser.add_argument("--masks-path", required=True)', "train(args.masks_path)"))
+    assert "--masks-path stays as it is and must be given" in said(done, Kind.DIFFERS)
+    assert "-- --masks-path=PATH" in said(done, Kind.DIFFERS)
+
+
+def test_what_gives_way_where_it_is_used_does_not_stay():
+    done = adapt("""
+        import argparse
+        import pathlib
+        import torch
+
+        def train(cfg, model):
+            pathlib.Path(cfg.save_dir).mkdir(parents=True, exist_ok=True)
+            torch.save(model, pathlib.Path(cfg.save_dir) / "m.pt")
+
+        if __name__ == "__main__":
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--save-dir", default="./checkpoints")
+            parser.add_argument("--input", default=pathlib.Path("input/polite.jpg"), type=pathlib.Path)
+            args = parser.parse_args()
+            print(open(args.input).read())
+            train(make(args), torch.nn.Linear(1, 1))
+    """)
+    assert "stays as it is" not in said(done, Kind.DIFFERS)
