@@ -78,3 +78,13 @@ def test_every_wrong_request_names_the_next_step(script, tmp_path):
     (tmp_path / "train.sh").write_text("true")
     with pytest.raises(UsageError, match="not a Python script"):
         adapt(str(tmp_path / "train.sh"))
+
+
+def test_a_module_beside_the_script_is_no_library_of_that_name(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("import datasets as dt\nprint(dt.load_dataset('tang'))\n")
+    told = [each.message for each in adapt(str(script), contract="xihe").findings]
+    assert any("tang" in each for each in told)
+    (tmp_path / "datasets.py").write_text("def load_dataset(name): ...\n")
+    told = [each.message for each in adapt(str(script), contract="xihe").findings]
+    assert not any("tang" in each or "load_dataset" in each for each in told)

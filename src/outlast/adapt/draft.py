@@ -27,8 +27,10 @@ _ENDING = re.compile(r"\r\n|\r|\n")
 class Draft:
     """One file; every question about its tree, and the place where edits and findings gather."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, beside: frozenset[str] = frozenset()) -> None:
+        """`beside`: modules that lie in the script's folder, and so come before packages of the same name."""
         self.text = text
+        self._beside = beside
         self.data = text.encode()
         self.module = cst.parse_module(text)
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
@@ -120,7 +122,9 @@ class Draft:
 
     def resolve(self, node: cst.CSTNode | None) -> str:
         """The full dotted name of an expression, through imports; empty for anything local."""
-        return "" if node is None else self.names.resolve(node, list(self.above(node))[::-1])
+        name = "" if node is None else self.names.resolve(node, list(self.above(node))[::-1])
+        # As in an import from the folder itself: no library that is known has such a name.
+        return f".{name}" if name.partition(".")[0] in self._beside else name
 
     @property
     def first(self) -> cst.CSTNode:

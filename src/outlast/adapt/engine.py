@@ -49,13 +49,16 @@ class Adapted:
         return not any(finding.kind in (Kind.HAND, Kind.UNPARSED) for finding in self.findings)
 
 
-def adapt_text(text: str, needs: Needs) -> Adapted:
-    """Adapt one script. What does not parse, or would not after the change, comes back as it was, with the reason."""
+def adapt_text(text: str, needs: Needs, beside: frozenset[str] = frozenset()) -> Adapted:
+    """Adapt one script. What does not parse, or would not after the change, comes back as it was, with the reason.
+
+    `beside`: names of modules in the script's folder.
+    """
     if text.startswith("\ufeff"):  # places are counted without it
-        done = adapt_text(text[1:], needs)
+        done = adapt_text(text[1:], needs, beside)
         return replace(done, text="\ufeff" + done.text)
     try:
-        draft = Draft(text)
+        draft = Draft(text, beside)
     except (cst.ParserSyntaxError, RecursionError) as error:
         why = error.message.splitlines()[0] if isinstance(error, cst.ParserSyntaxError) else "nested too deeply"
         line = error.raw_line if isinstance(error, cst.ParserSyntaxError) else 1

@@ -85,7 +85,7 @@ def adapt(
     except SourceError as error:
         raise UsageError(f"{script} cannot be read: {error}") from None
     needs = CONTRACTS[contract]
-    done = adapt_text(source.text, needs)
+    done = adapt_text(source.text, needs, _beside(path))
     found = Adaptation(str(path), contract, done.findings, done.lacks, done.setup)
     found.files.append(FileReport(str(path), done.findings, source.text, done.text))
     if entry:
@@ -93,6 +93,12 @@ def adapt(
     if write:
         _write(found, source, force=force)
     return found
+
+
+def _beside(script: Path) -> frozenset[str]:
+    """What `import` finds in the script's folder before anything that is installed."""
+    files = {each.stem for each in script.parent.glob("*.py") if each.name != script.name}
+    return frozenset(files | {each.parent.name for each in script.parent.glob("*/__init__.py")})
 
 
 def _entry(script: Path, contract: str) -> FileReport:
