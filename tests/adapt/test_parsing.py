@@ -213,3 +213,32 @@ def test_a_command_line_is_followed_through_the_functions_that_hand_it_on():
     """)
     assert done.setup == "argparse"
     assert "--path follows --data_url" in said(done, Kind.CHANGED)
+
+
+def test_what_an_object_made_at_the_import_runs_does_not_wait_for_the_arguments(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones(2))
+    done = adapt("""
+        import argparse
+        import numpy as np
+
+        def read():
+            return np.load("x.npy")
+
+        class Words:
+            def __init__(self):
+                self.x = read()
+
+        words = Words()
+
+        def train(args):
+            print(words.x.sum(), args.n)
+
+        if __name__ == "__main__":
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--n", type=int, default=3)
+            args = parser.parse_args()
+            train(args)
+    """)
+    (tmp_path / "train.py").write_text(done.text)
+    ran = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ran.stdout == "2.0 3\n", ran.stderr

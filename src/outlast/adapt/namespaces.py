@@ -34,6 +34,7 @@ class Namespaces:
         self._draft = draft
         self._landed: set[int] = set()
         self._bound: dict[int, set[str]] = {}
+        self._reached: dict[tuple[int, int], set[int]] = {}
         self.places: list[Place] = []
         #: `vars(parser.parse_args())`: a dictionary
         self.is_dict = False
@@ -71,13 +72,27 @@ class Namespaces:
             return not place.is_late and self._draft.start(node) > place.start
         if place.is_late or not isinstance(here, cst.FunctionDef):
             return True
-        # A function that the module calls before it has parsed finds nothing.
-        return not any(
-            tail(call.func) == here.name.value
-            and self._draft.scope(call) is place.scope
-            and self._draft.start(call) < place.start
-            for call in self._draft.calls()
-        )
+        # What runs before the arguments are parsed finds nothing.
+        return id(here) not in self._early(place)
+
+    def _early(self, place: Place) -> set[int]:
+        """Functions that the code of a scope reaches before a name is bound there, whichever calls lead to them."""
+        key = (id(place.scope), place.start)
+        if key not in self._reached:
+            reached: set[int] = set()
+            functions = [each for several in self._functions.values() for each in several]
+            calls = {id(each): [*calls_of(self._draft, each)] for each in functions}
+            grows = True
+            while grows:
+                found = {
+                    id(each) for each in functions
+                    for call in calls[id(each)]
+                    if id(scope := self._draft.scope(call)) in reached
+                    or (scope is place.scope and self._draft.start(call) < place.start)
+                }  # fmt: skip
+                grows, reached = not found <= reached, reached | found
+            self._reached[key] = reached
+        return self._reached[key]
 
     def _bound_in(self, scope: Scope) -> set[str]:
         if id(scope) not in self._bound:
