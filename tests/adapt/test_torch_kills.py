@@ -372,3 +372,51 @@ def test_what_goes_along_and_may_have_no_state_is_asked_first(shape, run, tmp_pa
         finding.message for finding in done.findings if finding.message.startswith("scheduler is kept only if Warm")
     ]
     assert bool(told) is (shape == "a class of another file, without state")
+
+
+TRAIN = """
+model = nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters())
+"""
+COUNTED = {
+    "named, and wrapped later": """
+        rounds = range(1, 6)
+        if True:
+            seen = {"loss": "unknown"}
+            rounds = tqdm(rounds)
+        for epoch in rounds:
+            seen[epoch] = sum(step(model, optimizer, x, y) for x, y in POINTS)
+            print(epoch, seen)
+    """,
+    "named, with a seed in between": """
+        epochs_trained = 0
+        rounds = tqdm(range(epochs_trained + 1, 6))
+        torch.manual_seed(3)
+        for _ in rounds:
+            print(sum(step(model, optimizer, x, y) for x, y in POINTS))
+    """,
+    "numbered": """
+        for at, epoch in enumerate(range(5)):
+            print(at, epoch, sum(step(model, optimizer, x, y) for x, y in POINTS))
+    """,
+    "dealt with samples that chance draws": """
+        def draw():
+            while True:
+                yield torch.draw(), torch.draw()
+        for step_no, (x, y) in tqdm(zip(range(5), draw())):
+            print(step_no, step(model, optimizer, x, y))
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", COUNTED)
+def test_however_rounds_are_counted_a_training_goes_on(shape, run, tmp_path):
+    text = HEAD + "tqdm = lambda rounds: rounds\n" + STEP + TRAIN + textwrap.dedent(COUNTED[shape])
+    lines = run(text).output.splitlines()
+    done = adapt(text)
+    assert done.is_complete and run(done.text).output.splitlines() == lines
+    for at in range(1, len(lines)):
+        env = {"OUTLAST_CHECKPOINT": str(tmp_path / f"kept{at}")}
+        assert run(done.text, env=env, kill_after=at).was_killed
+        seen = run(done.text, env=env).output.splitlines()
+        assert seen == lines[-len(seen) :] and (len(seen) < len(lines) or at == 1), f"killed after line {at}"

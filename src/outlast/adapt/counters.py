@@ -39,6 +39,8 @@ class Loop:
     variable: str
     counter: cst.Call | None  # range(…), trange(…) or count(…); None where the loop counts by itself
     top: cst.CSTNode  # the statement that counts: the loop, or the line before it that names the counter
+    is_apart: bool = False  # it counts where the loop only finds a name, with other statements in between
+    numbered: cst.Call | None = None  # enumerate(range(…)), which counts beside it
 
     @property
     def first(self) -> cst.BaseExpression | None:
@@ -82,19 +84,69 @@ def find_counting(draft: Draft) -> list[Loop]:
     """Counting loops that could be a training; loops over folds, seeds or settings may be around them."""
     found = []
     for node in draft.nodes:
-        if not isinstance(node, cst.For) or not isinstance(node.target, cst.Name):
+        if not isinstance(node, cst.For) or not isinstance(node.body, cst.IndentedBlock) or not _is_top(draft, node):
             continue
-        counter = _counter(draft, node.iter)
-        top: cst.CSTNode = node
-        if counter is None and isinstance(node.iter, cst.Name):
-            counter, top = _named_counter(draft, node, node.iter.value)
-        if counter is None or not _is_top(draft, node) or not isinstance(node.body, cst.IndentedBlock):
+        loop = _counted_by(draft, node)
+        if loop is None or loop.counter is None:
             continue
-        if not any(arg.star for arg in counter.args):
-            found.append(Loop(node, node.target.value, counter, top))
+        if not any(arg.star for arg in loop.counter.args):
+            found.append(loop)
     called = [loop for loop in found if _ROUND.fullmatch(loop.variable.strip("_") or "_")]
     # By another name (`for j in range(N)`, in another language) it may be a training, too, if there is none by these.
     return called or [loop for loop in found if not _AROUND.search(loop.variable)]
+
+
+def _counted_by(draft: Draft, node: cst.For) -> Loop | None:
+    over: cst.BaseExpression | None = node.iter
+    top: cst.CSTNode = node
+    if isinstance(node.iter, cst.Name):
+        over, top = _named(draft, node, node.iter.value)
+        if over is None and isinstance(node.target, cst.Name):
+            counter = _counter_apart(draft, node, node.iter.value)
+            return Loop(node, node.target.value, counter, node, is_apart=True) if counter is not None else None
+    if over is None:
+        return None
+    if isinstance(node.target, cst.Name):
+        return Loop(node, node.target.value, _counter(draft, over), top)
+    return _counted_among(draft, node, _unwrapped(over), top)
+
+
+def _counted_among(draft: Draft, node: cst.For, over: cst.BaseExpression, top: cst.CSTNode) -> Loop | None:
+    """`for step, batch in zip(range(N), batches)`, `for at, epoch in enumerate(range(N))`."""
+    parts = [each.value for each in node.target.elements] if isinstance(node.target, cst.Tuple) else []
+    if not isinstance(over, cst.Call) or len(places(over)) != len(over.args):
+        return None
+    given = [arg.value for arg in over.args]
+    if tail(over.func) == "zip" and len(parts) == len(given):
+        for part, each in zip(parts, given, strict=True):
+            counter = _counter(draft, each)
+            others = [other for other in given if other is not each]
+            # A source that ends would begin anew after a stop, and the training would see more of it than without.
+            if counter is not None and isinstance(part, cst.Name) and all(_is_endless(draft, one) for one in others):
+                return Loop(node, part.value, counter, top)
+    if tail(over.func) == "enumerate" and len(given) == 1 and len(parts) == 2 and isinstance(parts[1], cst.Name):
+        counter = _counter(draft, given[0])
+        if counter is not None and len(places(counter)) == 1 and tail(counter.func) != "count":
+            return Loop(node, parts[1].value, counter, top, numbered=over)
+    return None
+
+
+def _is_endless(draft: Draft, source: cst.BaseExpression) -> bool:
+    """`cycle(loader)`, or a function of this file that hands out for ever."""
+    made = tail(source.func) if isinstance(source, cst.Call) else ""
+    return made in ("cycle", "repeat") or any(
+        isinstance(node, cst.While) and _is_true(node.test) and any(isinstance(e, cst.Yield) for e in draft.below(node))
+        for function in draft.functions()
+        if function.name.value == made
+        for node in draft.below(function)
+    )
+
+
+def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What a bar is wrapped around."""
+    while isinstance(node, cst.Call) and tail(node.func) in _BARS and (first := positional(node, 0)) is not None:
+        node = first
+    return node
 
 
 def _is_top(draft: Draft, node: cst.For) -> bool:
@@ -175,7 +227,7 @@ def _counter(draft: Draft, node: cst.BaseExpression) -> cst.Call | None:
     return _counter(draft, first) if name in _BARS and first is not None else None
 
 
-def _named_counter(draft: Draft, loop: cst.For, name: str) -> tuple[cst.Call | None, cst.CSTNode]:
+def _named(draft: Draft, loop: cst.For, name: str) -> tuple[cst.BaseExpression | None, cst.CSTNode]:
     """`bar = trange(N)` in the line before `for _ in bar`, or `with trange(N) as bar` around it.
 
     Nothing can happen between the two.
@@ -185,14 +237,38 @@ def _named_counter(draft: Draft, loop: cst.For, name: str) -> tuple[cst.Call | N
     if isinstance(around, cst.With) and isinstance(block, cst.IndentedBlock) and block.body[0] is loop:
         item = around.items[0]
         is_bar = len(around.items) == 1 and item.asname is not None and tail(item.asname.name) == name
-        return (_counter(draft, item.item), around) if is_bar else (None, loop)
+        return (item.item, around) if is_bar else (None, loop)
     lines = list(block.body) if isinstance(block, cst.IndentedBlock | cst.Module) else []
     at = next((index for index, line in enumerate(lines) if line is loop), 0)
     line = lines[at - 1] if at else None
     named = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
     if line is None or not isinstance(named, cst.Assign) or len(named.targets) != 1:
         return None, loop
-    return (_counter(draft, named.value), line) if tail(named.targets[0].target) == name else (None, loop)
+    is_counter = tail(named.targets[0].target) == name and isinstance(_unwrapped(named.value), cst.Call)
+    return (named.value, line) if is_counter else (None, loop)
+
+
+def _counter_apart(draft: Draft, loop: cst.For, name: str) -> cst.Call | None:
+    """`rounds = range(N)`, later perhaps `rounds = tqdm(rounds)`, and then the loop over it.
+
+    What is counted must still be so where the loop stands: none of it is bound again in between.
+    """
+    scope, end = draft.scope(loop), draft.start(loop)
+    before = [
+        node
+        for node in draft.below(scope)
+        if isinstance(node, cst.Assign) and draft.scope(node) is scope and draft.start(node) < end
+    ]
+    bound = [node for node in before if any(tail(target.target) == name for target in node.targets)]
+    made = [node for node in bound if tail(_unwrapped(node.value)) != name]
+    counter = _counter(draft, made[0].value) if len(made) == 1 and bound[0] is made[0] else None
+    block = draft.parent(draft.statement(made[0])) if counter is not None else None
+    if counter is None or len(places(counter)) == 3 or not any(each is block for each in draft.above(loop)):
+        return None
+    read = {each.value for each in draft.below(counter) if isinstance(each, cst.Name)}
+    again = (node for node in before if draft.start(node) > draft.start(made[0]))
+    is_same = not any(tail(target.target) in read for node in again for target in node.targets)
+    return counter if is_same and all(is_plain_read(draft, arg.value) for arg in places(counter)[:-1]) else None
 
 
 def places(call: cst.Call) -> list[cst.Arg]:

@@ -52,11 +52,17 @@ def inject(
         when.append(f"({is_due} or {last[1]})" if last and not values.outliving else is_due)
         after = paced(after, due, now)
     draft.add_before(loop.top, before)
-    if loop.first is not None:
+    if loop.is_apart and isinstance(loop.node, cst.For):
+        start = f" - ({draft.source(loop.first)})" if loop.first is not None else ""
+        draft.need_import("itertools")
+        draft.replace(loop.node.iter, f"itertools.islice({draft.source(loop.node.iter)}, {names.first}{start}, None)")
+    elif loop.first is not None:
         draft.replace(loop.first, names.first)
     elif loop.counter is not None:
         at = draft.start(loop.counter.args[0]) if loop.counter.args else draft.span(loop.counter)[1] - 1
         draft.insert(at, f"{names.first}, " if loop.counter.args else names.first)
+    if loop.numbered is not None:
+        draft.insert(draft.span(loop.numbered)[1] - 1, f", {names.first}")
     draft.add_at_end(loop.node.body, [f"if {' and '.join(when)}:", *("    " + line for line in after)])
     kept = [name for name in state.kept if name != loop.variable]
     loaded = state.loaded if state.kind != "session" else ()

@@ -300,6 +300,8 @@ class Values:
     def _binds(self, node: cst.Name) -> bool:
         """Whether the first sight of a name is its binding; in `a = f(b)` and comprehensions the value comes later."""
         for each in self.draft.above(node):
+            if isinstance(each, cst.AssignTarget) and isinstance(each.target, cst.Subscript):
+                return False  # `seen[epoch] = loss` fills what was there
             if isinstance(each, _BINDERS):
                 return True
             if isinstance(each, cst.For) and each is not self.loop.node:

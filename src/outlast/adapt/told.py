@@ -17,6 +17,10 @@ _ENVIRONMENTS = re.compile(r"(?:gym|gymnasium)\.(?:make|vector\.\w+)|(?:\w+\.)*m
 
 def say_places(draft: Draft, values: Values) -> None:
     """An iterator from before the loop is at its beginning again after a stop, and so is a world."""
+    loop = values.loop.node
+    if isinstance(loop, cst.For) and isinstance(loop.target, cst.Tuple) and values.loop.numbered is None:
+        said = "what the rounds are dealt with their number begins anew in each stint: samples come in another order"
+        draft.say(Kind.DIFFERS, RULE, loop, said, "let it be drawn by chance, or make it in each round")
     for call in draft.calls(values.loop.node.body):
         name = tail(call.args[0].value) if tail(call.func) == "next" and call.args else ""
         if isinstance(values.origins.get(name), cst.Call):
