@@ -53,6 +53,56 @@ def test_a_script_that_looks_for_itself_is_left_alone(test):
     assert "counts on from it already" in said(done, Kind.KEPT) and "OUTLAST_CHECKPOINT" not in done.text
 
 
+OWN = """
+import torch
+def train({given}):
+    model = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    start_epoch = 0
+    {before}
+    if {test}:
+        state = torch.load(checkpoint)
+        model.load_state_dict(state["model"])
+        start_epoch = state["epoch"] + 1
+        print(start_epoch)
+    for epoch in range({first}, 9):
+        optimizer.step()
+        torch.save(model.state_dict(), "last.pt")
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "test", "call"),
+    [
+        ("checkpoint", "", 'checkpoint != ""', "train(**settings)"),
+        ("cfg", "checkpoint = cfg.place", "cfg.resume_from", "train(cfg)"),
+        ("checkpoint=None", "", "checkpoint is not None", "train()"),
+    ],
+)
+def test_a_script_that_goes_on_by_a_setting_goes_on_without_it(given, before, test, call):
+    done = adapt(OWN.format(given=given, before=before, test=test, call=call, first="start_epoch"))
+    assert "already" not in said(done, Kind.KEPT) and "first_epoch = start_epoch" in done.text
+    assert "goes on as before; in a stint nothing need be passed" in said(done, Kind.KEPT)
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "test"),
+    [
+        ("", "checkpoint = newest('out')", "checkpoint"),
+        ("checkpoint='last.pt'", "", "checkpoint and os.path.exists(checkpoint)"),
+    ],
+)
+def test_a_checkpoint_that_is_looked_for_is_no_setting(given, before, test):
+    done = adapt(OWN.format(given=given, before=before, test=test, call="train()", first="start_epoch"))
+    assert "counts on from it already" in said(done, Kind.KEPT)
+
+
+def test_a_count_that_reaches_no_loop_is_no_resume():
+    done = adapt(OWN.format(given="checkpoint=None", before="", test="checkpoint", call="train()", first="0"))
+    assert "goes on" not in said(done, Kind.KEPT) and 'first_epoch = resumed["epoch"] + 1' in done.text
+
+
 def test_a_start_that_is_only_handed_in_does_not_resume():
     done = adapt("""
         import keras

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
 from outlast.adapt.parsers import argparse_options
 from outlast.adapt.setup import Option
+from outlast.migrate.context import is_prose_call
 from outlast.migrate.tree import argument, tail
 
 _STARTS = re.compile(
@@ -22,7 +24,9 @@ _STARTS = re.compile(
 )
 _LOADS = frozenset({"load_state_dict", "load_weights", "restore", "load_param_into_net", "load_checkpoint", "load"})
 #: what options that turn resuming on are called; others around a load (`--rank`, `--gpu`) decide something else
-_FLAG = re.compile(r"resume|checkpoint|ckpt|restore|continue|snapshot|load|start_from|pretrain|weights", re.I)
+_FLAG = re.compile(
+    r"resume|checkpoint|ckpt|restore|continue|snapshot|load|start_from|pretrain|weights|model_name_or_path", re.I
+)
 
 
 def is_resume(name: str) -> bool:
@@ -36,10 +40,18 @@ class OwnResume:
 
     flag: str = ""
     takes_value: bool = True
+    setting: str = ""  # what decides instead of an option: a parameter, a field of a configuration
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody must tell it to go on."""
+        return bool(self.flag or self.setting)
 
     @property
     def words(self) -> str:
-        """As it is written on a command line."""
+        """As it is written on a command line, or called in the file."""
+        if self.setting:
+            return self.setting
         return f"--{self.flag}" + ("=PATH" if self.takes_value else "")
 
 
@@ -52,7 +64,8 @@ def find_own_resume(draft: Draft) -> OwnResume | None:
     options = dict(argparse_options(draft))
     flags = [_flag(draft, place, options) for place in counted]
     if not all(flags):
-        return OwnResume()
+        settings = [flag or _setting(draft, place) for flag, place in zip(flags, counted, strict=True)]
+        return OwnResume(setting=next(each for each in settings if each) if all(settings) else "")
     name = flags[0]
     option = options.get(name)
     is_switch = option is not None and option.call is not None and argument(option.call, "action") is not None
@@ -85,8 +98,25 @@ def _counted(draft: Draft) -> Iterator[cst.CSTNode]:
                 for part in parts
             )
             is_counter = any(tail(part) in self_counting for part in parts) and _is_loaded(draft, node, loaded)
+            is_start = is_start and any(_is_read(draft, tail(part)) for part in parts)
             if is_start or (is_counter and not _is_switched(draft, node)):
                 yield node
+
+
+def _is_read(draft: Draft, name: str) -> bool:
+    """Whether a count goes anywhere but into a message."""
+    for node in draft.nodes:
+        if not isinstance(node, cst.Name) or node.value != name:
+            continue
+        around = list(itertools.takewhile(lambda each: not isinstance(each, cst.BaseSuite), draft.above(node)))
+        is_target = any(isinstance(each, cst.AssignTarget | cst.AugAssign | cst.Param) for each in around)
+        is_told = any(
+            isinstance(each, cst.FormattedString) or (isinstance(each, cst.Call) and is_prose_call(tail(each.func)))
+            for each in around
+        )
+        if not is_target and not is_told:
+            return True
+    return False
 
 
 def _is_loaded(draft: Draft, node: cst.Assign, loaded: set[str]) -> bool:
@@ -126,6 +156,51 @@ def _flag(draft: Draft, place: cst.CSTNode, options: dict[str, Option]) -> str:
             if is_flag and name not in PASSED and _FLAG.search(name) and not _is_on(draft, options.get(name)):
                 return name
     return ""
+
+
+def _setting(draft: Draft, place: cst.CSTNode) -> str:
+    """A parameter, a constant or a field of a configuration that decides whether a place is reached."""
+    for test in _tests(draft, place, depth=3):
+        for node in (test, *draft.below(test)):
+            around = draft.parent(node)
+            is_asked = not isinstance(around, cst.Attribute | cst.Arg | cst.Subscript | cst.ComparisonTarget)
+            is_asked = is_asked and not (isinstance(around, cst.Call) and around.func is node)
+            if isinstance(around, cst.Comparison):
+                is_asked = is_asked and not isinstance(around.comparisons[0].operator, cst.In | cst.NotIn)
+            is_flag = isinstance(node, cst.Name | cst.Attribute) and bool(_FLAG.search(tail(node)))
+            if is_flag and is_asked and tail(node) not in PASSED and _is_set_elsewhere(draft, node):
+                return draft.source(node)
+    return ""
+
+
+def _is_set_elsewhere(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether nothing in this file finds a value out, or turns it on: it is a parameter, or empty at first."""
+    name = tail(node)
+    values: list[cst.BaseExpression | None] = [
+        each.value
+        for each in draft.nodes
+        if isinstance(each, cst.Assign | cst.AnnAssign)
+        for target in (each.targets if isinstance(each, cst.Assign) else [each])
+        if tail(target.target) == name and not (isinstance(node, cst.Name) and _is_after(draft, each, node))
+    ]
+    params = [each for each in draft.nodes if isinstance(each, cst.Param) and each.name.value == name]
+    values += [each.default for each in params]
+    values += [
+        arg.value
+        for call in draft.calls()
+        for arg in call.args
+        if arg.keyword is not None and arg.keyword.value == name
+    ]
+    known = [value for value in values if value is not None]
+    is_empty = all(
+        draft.source(value) in ("None", "False", "0", "''", '""') or isinstance(value, cst.Attribute | cst.Name)
+        for value in known
+    )
+    return is_empty and "True" not in map(tail, known) and bool(params or known or isinstance(node, cst.Attribute))
+
+
+def _is_after(draft: Draft, assigned: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return draft.scope(assigned) is draft.scope(node) and draft.start(assigned) > draft.start(node)
 
 
 def _is_on(draft: Draft, option: Option | None) -> bool:

@@ -59,7 +59,7 @@ def plan_resume(draft: Draft) -> Plan | None:
         draft.say(Kind.KEPT, RULE, draft.first, "resumes already")
         return None
     own = find_own_resume(draft)
-    if own is not None and not own.flag:
+    if own is not None and not own.is_asked:
         advice = "keep its checkpoints below the output folder, so that the next stint finds them"
         draft.say(Kind.KEPT, RULE, draft.first, "loads a checkpoint and counts on from it already", advice)
         return None
@@ -73,6 +73,10 @@ def plan_resume(draft: Draft) -> Plan | None:
     except Refusal as refusal:
         if own is not None:
             # It can be told to go on, so nothing need be written; but somebody must tell it, in every stint.
+            if own.setting:
+                said, advice = f"goes on only when {own.setting} is set", "set it to a place in the output folder"
+                draft.say(Kind.DIFFERS, RULE, draft.first, said, advice)
+                return None
             draft.say(
                 Kind.DIFFERS, RULE, draft.first, f"goes on only when it is started with {own.words}",
                 f"pass it, with a place in the output folder: outlast run … -- {own.words}",
