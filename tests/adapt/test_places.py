@@ -242,3 +242,21 @@ def test_a_folder_through_a_parameter_to_a_kin_of_save_pretrained_is_a_result():
     keep(1, "model_sft")
     """
     assert 'keep(1, contract.train_url or "model_sft")' in adapt(text).text
+
+
+def test_what_is_taken_from_a_configuration_is_replaced_wherever_it_is_taken():
+    text = """
+    import torch
+    from parts import flags, publish, restore
+    cfg = flags()
+    if cfg.out_dir is None:
+        raise ValueError("out_dir must be set")
+    state = restore(cfg.out_dir, 1)
+    torch.save(state, cfg.out_dir + "/m.pth")
+    publish(cfg.out_dir)
+    print(cfg.out_dir)
+    """
+    done = adapt(text).text
+    assert "restore(contract.train_url or cfg.out_dir, 1)" in done and "print(cfg.out_dir)" in done
+    assert "publish(contract.train_url or cfg.out_dir)" in done
+    assert "if (contract.train_url or cfg.out_dir) is None" in done

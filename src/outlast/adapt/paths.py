@@ -176,7 +176,7 @@ def find_paths(
     found.wraps[Role.OUTPUT] = join_once(found.wraps[Role.OUTPUT], ways, literals)
     found.seen = set(by_literal)
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)}
-    _gather_others(draft, found)
+    _gather_others(draft, found, words)
     add_neighbours(draft, found, options)
     _add_named(found, options, judge, passed)
     return found
@@ -207,8 +207,8 @@ def _is_text(options: dict[str, Option], name: str) -> bool:
     return name in options and options[name].is_text
 
 
-def _gather_others(draft: Draft, found: Paths) -> None:
-    """A folder of a configuration that is written to and read from holds results."""
+def _gather_others(draft: Draft, found: Paths, words: Words) -> None:
+    """A folder of a configuration that is written to and read from holds results, whoever else takes it."""
     written = {draft.source(use.other) for use in found.others.get(Role.OUTPUT, []) if use.other is not None}
     for role in (Role.WEIGHTS, Role.DATA):
         # What a script goes on from by its own flag is no input: `plan_resume` speaks of it.
@@ -216,6 +216,9 @@ def _gather_others(draft: Draft, found: Paths) -> None:
         own = [use for use in uses if use.other is not None and draft.source(use.other) in written]
         found.others[role] = [use for use in uses if use not in own]
         found.others.setdefault(Role.OUTPUT, []).extend(own)
+    inside = {id(node) for node in found.nodes()}
+    for role, uses in found.others.items():
+        found.others[role] = [*uses, *words.alike(uses, inside)]
 
 
 def _add_option(found: Paths, use: Use, option: Option) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -96,6 +96,21 @@ class Words:
             not self._is_told(load) and not any(id(each) in inside for each in (load, *self._draft.above(load)))
             for load in self._loads.get(self._key(node), [])
         )
+
+    def alike(self, uses: Sequence[Use], inside: set[int]) -> list[Use]:
+        """Where else a value of a configuration is taken: `log_artifact(cfg.path)` behind `save(cfg.path)`."""
+        found: dict[int, Use] = {}
+        for use in uses:
+            if not isinstance(use.other, cst.Attribute | cst.Subscript):
+                continue
+            source = self._draft.source(use.other)
+            for load in self._loads.get(self._key(use.other), []):
+                is_known = any(id(each) in inside for each in (load, *self._draft.above(load)))
+                is_shown = self._is_told(load) or _is_middle(self._draft, load)
+                if not is_known and not is_shown and self._draft.source(load) == source:
+                    assert isinstance(load, cst.BaseExpression)
+                    found[id(load)] = replace(use, other=load)
+        return list(found.values())
 
     def is_object(self, node: cst.CSTNode) -> bool:
         """Whether a value is divided, or asked for a method: a path object, which must not become text."""
