@@ -292,8 +292,13 @@ class Flow:
 
     def _through_field(self, node: cst.Attribute | cst.Subscript, use: Use, depth: int) -> Iterator[Use]:
         owner = dotted(node.value)
-        use = replace(use, hops=(*use.hops, Hop(node, use.whole)))
         is_held = owner and (owner in self._holders or owner.rsplit(".", 1)[-1] in self._holders)
+        anew = self._set_anew(node) if is_held and use.role is Role.OUTPUT and use.is_folder else None
+        if anew is not None:
+            # Whoever else takes the folder finds it in the same place.
+            yield from self._follow(anew, replace(use, whole=anew), depth - 1)
+            return
+        use = replace(use, hops=(*use.hops, Hop(node, use.whole)))
         if is_held and not any(isinstance(value, cst.Dict) for value in self._module_values(owner)):
             # Where no parser of this file declares it, the value itself is the source.
             yield replace(use, option=tail(node), other=node)
@@ -312,6 +317,18 @@ class Flow:
             yield replace(use, other=node)
         else:
             yield use
+
+    def _set_anew(self, node: cst.Attribute | cst.Subscript) -> cst.BaseExpression | None:
+        """What the script sets an option to whatever was given: `args.save = "eval-{}".format(args.save)`."""
+        values = self._fields.get(tail(node), []) if isinstance(node, cst.Attribute) else []
+        is_done = len(values) == 1 and any(name in self._draft.source(values[0]) for name in PASSED)
+        if len(values) != 1 or (self.spelling.of(values[0])[:1] in ("", UNKNOWN) and not is_done):
+            return None
+        around = list(self._draft.above(values[0]))
+        is_certain = not any(isinstance(each, cst.If | cst.For | cst.While | cst.Try) for each in around)
+        is_same = isinstance(around[0], cst.Assign) and dotted(around[0].targets[0].target) == dotted(node)
+        is_before = self._draft.start(values[0]) < self._draft.start(node)
+        return values[0] if is_certain and is_same and is_before else None
 
     def _is_read_in(self, node: cst.Subscript) -> bool:
         """Whether a value comes from a dictionary that a call gave: `config["data"]["root"]`."""
