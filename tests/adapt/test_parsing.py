@@ -242,3 +242,25 @@ def test_what_an_object_made_at_the_import_runs_does_not_wait_for_the_arguments(
     (tmp_path / "train.py").write_text(done.text)
     ran = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert ran.stdout == "2.0 3\n", ran.stderr
+
+
+def test_arguments_that_another_caller_may_bring_are_not_asked_for_more(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones(2))
+    done = adapt("""
+        import argparse
+        import numpy as np
+
+        def train(args):
+            if type(args) == type({}):
+                args = argparse.Namespace(**args)
+            print(np.load("x.npy").sum(), args.n)
+
+        if __name__ == "__main__":
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--n", type=int, default=3)
+            train(parser.parse_args())
+    """)
+    (tmp_path / "training.py").write_text(done.text)
+    code = "import training; training.train({'n': 4})"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ran.stdout == "2.0 4\n", ran.stderr

@@ -180,8 +180,22 @@ class Namespaces:
         shift = 1 if names[:1] in (["self"], ["cls"]) else 0
         for at, name in enumerate(names[shift:]):
             given = [named.value if (named := argument(call, name)) else positional(call, at) for call in calls]
-            if given and all(value is not None and self._is_namespace(value) for value in given):
+            is_handed = given and all(value is not None and self._is_namespace(value) for value in given)
+            if is_handed and not self._is_made_anew(function, name):
                 self._add(Place(function, name))
+
+    def _is_made_anew(self, function: cst.FunctionDef, name: str) -> bool:
+        """`if type(args) == dict: args = Namespace(**args)`: other callers bring what this parser does not make."""
+        return any(
+            isinstance(node, cst.Assign) and isinstance(node.value, cst.Call)
+            and any(isinstance(each.target, cst.Name) and each.target.value == name for each in node.targets)
+            and any(dotted(arg.value) == name for arg in node.value.args)
+            and any(
+                isinstance(above, cst.If) and tail(call.func) in ("type", "isinstance")
+                for above in self._draft.above(node) for call in self._draft.calls(above)
+            )
+            for node in self._draft.below(function)
+        )  # fmt: skip
 
     def _is_namespace(self, value: cst.CSTNode) -> bool:
         return id(value) in self._landed or (bool(dotted(value)) and dotted(value) == self.at(value))
