@@ -395,6 +395,17 @@ COUNTED = {
         for _ in rounds:
             print(sum(step(model, optimizer, x, y) for x, y in POINTS))
     """,
+    "what only the best round binds": """
+        def main():
+            best = 9.0
+            for epoch in range(5):
+                loss = abs(sum(step(model, optimizer, x, y) for x, y in POINTS) - 1.0)
+                if epoch < 2 and loss < best:
+                    best, best_epoch = loss, epoch
+                print(epoch, best)
+            print("best", best_epoch)
+        main()
+    """,
     "numbered": """
         for at, epoch in enumerate(range(5)):
             print(at, epoch, sum(step(model, optimizer, x, y) for x, y in POINTS))

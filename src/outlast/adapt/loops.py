@@ -41,6 +41,17 @@ class Values:
         if is_read and loop.counter is not None:
             self.outliving.add(loop.variable)
 
+    @property
+    def now_and_then(self) -> list[str]:
+        """Names that only some rounds bind, and that are read behind the loop: `best_epoch` of the best round."""
+        always = {
+            name
+            for node in self._body
+            for name in targets_of(node)
+            if not any(isinstance(each, cst.If) for each in _until(self.draft, node, self.loop.node))
+        }
+        return sorted(self.outliving - always - {self.loop.variable})
+
     def _is_counted_anew(self, node: cst.Name) -> bool:
         """Whether another loop with the same counter gives a name its value."""
         return any(isinstance(each, cst.For) and tail(each.target) == node.value for each in self.draft.above(node))

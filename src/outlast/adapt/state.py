@@ -169,7 +169,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'"{name}": {_states_of(name, kind)}' for name, kind in state.groups),
         *(f'"{name}": {name}.detach()' for name in state.tensors),
         *(f'"{name}": {name}.get_state()' for name in state.generators), *(f'"{name}": {name}' for name in state.kept),
-        *drawn,
+        *(f'**({{"{name}": {name}}} if "{name}" in locals() else {{}})' for name in values.now_and_then), *drawn,
     ]  # fmt: skip
     # Tensors inside of kept values come back to where they were; one process on one kind of device has them there.
     is_placed = uses_cuda and not names.here and any(_may_hold_tensors(values, name) for name in state.kept)
@@ -184,6 +184,11 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(line for name, kind in state.groups for line in _load_group(draft, name, kind, names)),
         *(f'    {name}.data.copy_({names.state}["{name}"])' for name in state.tensors),
         *(f'    {name}.set_state({names.state}["{name}"])' for name in state.generators),
+        *(
+            line
+            for name in values.now_and_then
+            for line in (f'    if "{name}" in {names.state}:', f'        {name} = {names.state}["{name}"]')
+        ),
         *(
             f"    {put_at(name, state)} = {_put_back(name, values, names, torch if uses_cuda else '')}"
             for name in state.kept
