@@ -1,7 +1,9 @@
 """Fitting a script to a contract: its arguments, its paths, and going on where a stint before stopped.
 
-`flow` finds the paths a script uses, `setup` the way it reads arguments, `resume` the state of its training loop;
-`engine` joins what they find into one reviewable change. What is not certain is reported with its reason.
+`engine` joins what the rooms find into one reviewable change. Each room imports only from those before it: `arguments`
+(how the script reads them), `resuming` (the state of its own training loop), `frameworks` (trainings that a framework
+runs), `placing` (where paths come from and go to). `draft` holds the script and the edits. What is not certain is
+reported with its reason.
 """
 
 from outlast.adapt.engine import Adapted, adapt_text

@@ -6,28 +6,28 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from outlast.adapt.alike import add_alike
-from outlast.adapt.commands import find_command, find_flags, parsing_import, reads_command_line
-from outlast.adapt.dataclass_options import DataclassSetup, with_dataclasses
-from outlast.adapt.downloads import download_sites, report_downloads, stop_downloads
+from outlast.adapt.arguments.commands import find_command, find_flags, parsing_import, reads_command_line
+from outlast.adapt.arguments.dataclass_options import DataclassSetup, with_dataclasses
+from outlast.adapt.arguments.parsers import ArgparseSetup, argparse_options, find_argparse
+from outlast.adapt.arguments.setup import CreatedSetup, Option, Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.edits import Meeting
-from outlast.adapt.fetched import find_fetches, leave_out
-from outlast.adapt.flow import Flow
-from outlast.adapt.folders import Guard, find_guards, hold_back
-from outlast.adapt.implied import tell_folders
-from outlast.adapt.leftovers import Leftovers
 from outlast.adapt.needs import HELP, Needs, Role
-from outlast.adapt.others import replace_others
-from outlast.adapt.parsers import ArgparseSetup, argparse_options, find_argparse
-from outlast.adapt.paths import Paths, find_paths
-from outlast.adapt.places import Places, make_below, make_folders, needed_folders, replace_places
-from outlast.adapt.pretrained import Pretrained
+from outlast.adapt.placing.alike import add_alike
+from outlast.adapt.placing.downloads import download_sites, report_downloads, stop_downloads
+from outlast.adapt.placing.fetched import find_fetches, leave_out
+from outlast.adapt.placing.flow import Flow
+from outlast.adapt.placing.folders import Guard, find_guards, hold_back
+from outlast.adapt.placing.implied import tell_folders
+from outlast.adapt.placing.leftovers import Leftovers
+from outlast.adapt.placing.others import replace_others
+from outlast.adapt.placing.paths import Paths, find_paths
+from outlast.adapt.placing.places import Places, make_below, make_folders, needed_folders, replace_places
+from outlast.adapt.placing.pretrained import Pretrained
+from outlast.adapt.placing.sinks import find_sinks
+from outlast.adapt.placing.wiring import relax, wire_options
 from outlast.adapt.resume import plan_resume
-from outlast.adapt.seeds import keep_choices
-from outlast.adapt.setup import CreatedSetup, Option, Setup, Value
-from outlast.adapt.sinks import find_sinks
-from outlast.adapt.wiring import relax, wire_options
+from outlast.adapt.resuming.seeds import keep_choices
 from outlast.migrate.engine import EditError, Finding, Kind
 from outlast.migrate.tree import inner, tail
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 #: modules of the standard library that parse the command line
@@ -29,3 +30,9 @@ def leaves_arguments_alone(module: str) -> bool:
     """Whether a module is certain not to read the command line."""
     root = module.partition(".")[0]
     return root in _QUIET or root in sys.stdlib_module_names - PARSERS
+
+
+#: classes with an output_dir: those of transformers and trl, and their kin from other files
+TRAINING_ARGUMENTS = re.compile(
+    r"\w*(?:TrainingArguments|TrainingArgs)|(?:SFT|DPO|PPO|GRPO|KTO|ORPO|CPO|Reward|RLOO|BCO|GKD)Config"
+)

@@ -14,26 +14,26 @@ from typing import TypeVar
 
 import libcst as cst
 
-from outlast.adapt.cells import is_mindspore, mindspore_state
-from outlast.adapt.celluses import CellUses
-from outlast.adapt.counters import Loop, find_counting, find_loops, find_while_loops, is_outermost, named_first
 from outlast.adapt.draft import Draft
-from outlast.adapt.engines import plan_ignite
-from outlast.adapt.fitting import plan_mindspore
-from outlast.adapt.foreign import foreign_training
-from outlast.adapt.inject import inject
-from outlast.adapt.kept import NOT_KEPT, global_names, kept_fields, kept_values
-from outlast.adapt.keras_fit import plan_keras
-from outlast.adapt.lightning import plan_lightning
-from outlast.adapt.loops import Values
-from outlast.adapt.own import find_own_resume
-from outlast.adapt.rounds import is_called, may_count, refuse_repeated, repeated_at
-from outlast.adapt.state import PASSING, RULE, Refusal, State, random_sources
-from outlast.adapt.told import say_places, say_privacy
-from outlast.adapt.tracked import Tracked
-from outlast.adapt.trained import is_torch, torch_state
-from outlast.adapt.trainers import plan_transformers
-from outlast.adapt.uses import Uses
+from outlast.adapt.frameworks.engines import plan_ignite
+from outlast.adapt.frameworks.fitting import plan_mindspore
+from outlast.adapt.frameworks.foreign import foreign_training
+from outlast.adapt.frameworks.keras_fit import plan_keras
+from outlast.adapt.frameworks.lightning import plan_lightning
+from outlast.adapt.frameworks.trainers import plan_transformers
+from outlast.adapt.resuming.cells import is_mindspore, mindspore_state
+from outlast.adapt.resuming.celluses import CellUses
+from outlast.adapt.resuming.counters import Loop, find_counting, find_loops, find_while_loops, is_outermost, named_first
+from outlast.adapt.resuming.inject import inject
+from outlast.adapt.resuming.kept import NOT_KEPT, global_names, kept_fields, kept_values
+from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.own import find_own_resume
+from outlast.adapt.resuming.rounds import is_called, may_count, refuse_repeated, repeated_at
+from outlast.adapt.resuming.state import PASSING, RULE, Refusal, State, random_sources
+from outlast.adapt.resuming.told import say_places, say_privacy
+from outlast.adapt.resuming.tracked import Tracked
+from outlast.adapt.resuming.trained import is_torch, torch_state
+from outlast.adapt.resuming.uses import Uses
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
 

@@ -1,0 +1,1 @@
+"""How a script reads its arguments, and how it comes to read the contract's."""

@@ -1,0 +1,39 @@
+"""Which of two places of a script runs first, through the functions that call them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from outlast.adapt.arguments.namespaces import calls_of
+from outlast.adapt.draft import Draft
+
+_DEPTH = 6
+
+
+class Moments:
+    """The order of a file's places, as far as it can be read."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+
+    def is_later(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """Whether a place runs after another one has; False where that cannot be told."""
+        mine, theirs = dict(self._path(node)), dict(self._path(other))
+        for scope, start in mine.items():
+            if scope in theirs:
+                return start > theirs[scope]
+        return False
+
+    def _path(self, node: cst.CSTNode) -> Iterator[tuple[int, int]]:
+        """Scope → byte in it at which a place is reached: its own, then that of the first call of its function."""
+        at: cst.CSTNode | None = node
+        for _ in range(_DEPTH):
+            if at is None:
+                return
+            scope = self._draft.scope(at)
+            yield id(scope), self._draft.start(at)
+            if not isinstance(scope, cst.FunctionDef):
+                return
+            at = next(calls_of(self._draft, scope), None)

@@ -1,0 +1,1 @@
+"""Trainings that a framework runs: Lightning, Transformers, Keras, Ignite, MindSpore, and others told by name."""

@@ -1,0 +1,122 @@
+"""Resuming where an Engine of PyTorch-Ignite runs the training: `trainer.run(loader, max_epochs=N)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.loops import chosen, keyword_or_place, parameters_of
+from outlast.adapt.resuming.modules import is_helper, own_modules
+from outlast.adapt.resuming.rounds import refuse_repeated
+from outlast.adapt.resuming.state import (
+    RULE,
+    Names,
+    Refusal,
+    load_line,
+    place_lines,
+    random_sources,
+    save_lines,
+    torch_name,
+)
+from outlast.adapt.resuming.state import torch_random as random_lines
+from outlast.adapt.wrapping import Fitted
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import argument, dotted, tail
+
+_ADVICE = "add its Checkpoint handler, and call Checkpoint.load_objects before run"
+#: handlers that count or compare; without a name nothing can save them
+_COUNTING = frozenset({"EarlyStopping", "PiecewiseLinear", "CosineAnnealingScheduler", "LinearCyclicalScheduler"})
+
+
+def plan_ignite(draft: Draft) -> Fitted | None:
+    """One `run` with epochs: a handler saves the engine's state with everything that it trains."""
+    if "ignite" not in draft.names.roots or "run" not in draft.words:
+        return None
+    calls = [
+        call for call in draft.calls()
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "run"
+        and keyword_or_place(call, "max_epochs", 1) is not None and not draft.resolve(call.func)  # subprocess.run(…)
+    ]  # fmt: skip
+    if len(calls) != 1:
+        raise Refusal("an Engine of Ignite runs the training", None, _ADVICE)
+    call, statement = calls[0], draft.statement(calls[0])
+    engine = dotted(call.func).rpartition(".")[0]
+    made = dict(_made_before(draft, statement))
+    if not isinstance(made.get(engine), cst.Call):
+        raise Refusal(f"the Engine {engine} is not made in the function that runs it", statement, _ADVICE)
+    if any(draft.resolve(each).startswith("ignite.distributed") for each in draft.nodes if isinstance(each, cst.Name)):
+        raise Refusal("several processes may train together (ignite.distributed)", statement, _ADVICE)
+    if not draft.stands_alone(statement):
+        raise Refusal("run shares its line with something else", statement)
+    refuse_repeated(draft, call)
+    parts = [*_parts(draft, made, statement), engine]
+    random_sources(draft)
+    _say_what_differs(draft, made, statement)
+    return statement, lambda value: _handle(draft, statement, parts, value)
+
+
+def _made_before(draft: Draft, statement: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None]]:
+    """Names that are always bound when the engine runs, with what they are made of."""
+    scope, block = draft.scope(statement), draft.parent(statement)
+    around = {id(block), *(id(each) for each in draft.above(statement))}
+    for node in draft.below(scope):
+        if isinstance(node, cst.Assign) and draft.scope(node) is scope and draft.start(node) < draft.start(statement):
+            target = node.targets[0].target
+            if isinstance(target, cst.Name) and id(draft.parent(draft.statement(node))) in around:
+                yield target.value, chosen(node.value)
+
+
+def _parts(draft: Draft, made: dict[str, cst.BaseExpression | None], statement: cst.CSTNode) -> list[str]:
+    calls = {name: origin for name, origin in made.items() if isinstance(origin, cst.Call)}
+    optimizers = [name for name, call in calls.items() if draft.resolve(call.func).startswith("torch.optim.")]
+    optimizers = [name for name in optimizers if not is_helper(name, calls[name])]
+    models = [model for name in optimizers for model in parameters_of(calls[name], draft)]
+    if not models or not all(model in made for model in models):
+        raise Refusal("model and optimizer are not in the function that runs the Engine", statement, _ADVICE)
+    models += [name for name, call in calls.items() if tail(call.func) in own_modules(draft)]
+    helpers = [name for name, call in calls.items() if is_helper(name, call) or tail(call.func) in _COUNTING]
+    return list(dict.fromkeys([*models, *optimizers, *helpers]))
+
+
+def _say_what_differs(draft: Draft, made: dict[str, cst.BaseExpression | None], statement: cst.CSTNode) -> None:
+    named = {id(origin) for origin in made.values()}
+    for call in draft.calls():
+        is_best = tail(call.func) in ("Checkpoint", "ModelCheckpoint") and argument(call, "score_function")
+        if is_best or (tail(call.func) in _COUNTING and id(call) not in named):
+            said = f"{tail(call.func)} starts anew in each stint"
+            draft.say(Kind.DIFFERS, RULE, call, said, "give it a name, and save its state_dict if it matters")
+    for node in draft.nodes:
+        if isinstance(node, cst.Global | cst.Nonlocal):
+            names = ", ".join(tail(item.name) for item in node.names)
+            draft.say(Kind.DIFFERS, RULE, node, f"{names} starts anew in each stint", "keep it in trainer.state")
+
+
+def _handle(draft: Draft, statement: cst.CSTNode, parts: list[str], value: str) -> None:
+    draft.need_import("os")
+    names, torch, engine = Names.choose(draft, "epoch"), torch_name(draft), parts[-1]
+    handler = draft.free("save_resume")
+    events = draft.names.name_for("ignite.engine.Events", [draft.module])
+    imports = [] if events else ["    from ignite.engine import Events"]
+    pairs, put_back = random_lines(draft, names, torch)
+    pairs = [*(f'"{name}": {name}.state_dict()' for name in parts), *pairs]
+    draft.add_before(statement, [
+        *place_lines(names, value, "resume.pt"),
+        f"if {names.folder} and os.path.exists({names.path}):",
+        f"    {load_line(names, torch)}",
+        *(f'    {name}.load_state_dict({names.state}["{name}"])' for name in parts),
+        *("    " + line for line in put_back),
+        f"if {names.folder}:",
+        *imports,
+        "",
+        f"    def {handler}(engine):",
+        # An engine that is done begins anew; so the last epoch is trained again after a kill.
+        "        if engine.state.epoch < engine.state.max_epochs:",
+        *("            " + line for line in save_lines(names, torch, pairs)),
+        "",
+        # Added last, it runs behind all that the script does at the end of an epoch.
+        f"    {engine}.add_event_handler({events or 'Events'}.EPOCH_COMPLETED, {handler})",
+    ])  # fmt: skip
+    said = f"goes on from its last epoch ({', '.join(parts)})"
+    draft.say(Kind.CHANGED, RULE, statement, said)

@@ -1,0 +1,125 @@
+"""Resuming where the framework owns the loop: `Model.train` of MindSpore."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.loops import keyword_or_place
+from outlast.adapt.resuming.rounds import refuse_repeated
+from outlast.adapt.resuming.state import RULE, Names, Refusal, place_lines
+from outlast.adapt.wrapping import Fitted, add_helpers
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import argument, dotted, tail
+
+
+def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:
+    """`[a, b] + added`; what is not written as a list here is made one."""
+    start, end = draft.span(given)
+    if not isinstance(given, cst.List):
+        draft.insert(start, "list(")
+    draft.insert(end, f" + {added}" if isinstance(given, cst.List) else f") + {added}")
+
+
+def plan_mindspore(draft: Draft) -> Fitted | None:
+    """One `model.train(epochs, …)` or `fit`: a callback of ours saves the network with its optimizer and the epoch."""
+    if "mindspore" not in draft.names.roots:
+        return None
+    made = {
+        dotted(node.targets[0].target) for node in draft.nodes
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and tail(node.value.func) == "Model"
+    }  # fmt: skip
+    calls = [
+        call for call in draft.calls()
+        if isinstance(call.func, cst.Attribute) and call.args
+        and call.func.attr.value in ("train", "fit") and dotted(call.func.value) in made
+    ]  # fmt: skip
+    if not calls or all(_is_in_loop(draft, each) for each in calls):
+        return None  # a training in each round: the loop's rounds are what to go on from
+    call, statement = calls[0], draft.statement(calls[0])
+    epochs = keyword_or_place(call, "epoch", 0)
+    callbacks = keyword_or_place(call, "callbacks", 2 if tail(call.func) == "train" else 4)
+    if len(calls) > 1 or epochs is None or any(isinstance(each, cst.For | cst.While) for each in draft.above(call)):
+        raise Refusal("Model.train is called more than once", statement, "save and load by hand around each call")
+    if callbacks is not None and not isinstance(callbacks, cst.List | cst.Name):
+        raise Refusal("the callbacks of Model.train are computed", statement, "write them as one list")
+    if not draft.stands_alone(statement):
+        raise Refusal("Model.train shares its line with something else", statement)
+    refuse_repeated(draft, call)
+    return statement, lambda value: _saver(draft, call, statement, epochs, callbacks, value)
+
+
+def _saver(
+    draft: Draft, call: cst.Call, statement: cst.CSTNode, epochs: cst.BaseExpression,
+    callbacks: cst.BaseExpression | None, value: str,
+) -> None:  # fmt: skip
+    ms = draft.names.name_for("mindspore", [draft.module]) or "mindspore"
+    draft.need_import("inspect", "os", *(["mindspore"] if ms == "mindspore" else []))
+    names, kind, added = Names.choose(draft, "epoch"), draft.free("SaveResume"), draft.free("resume_callbacks")
+    model = draft.source(call.func.value) if isinstance(call.func, cst.Attribute) else ""
+    done, words = draft.free("resume_done"), draft.free("resume_words")
+    source = draft.source(epochs)
+    # `fit` takes only callbacks that speak of training or evaluation; `train` of 1.7 does not know these words.
+    ends = "on_train_epoch_end" if tail(call.func) == "fit" else "epoch_end"
+    add_helpers(draft, call, [ms], [
+        "",
+        f"class {kind}({ms}.train.callback.Callback):",
+        '    """Saves network, optimizer and epoch under one name after each epoch, whole or not at all."""',
+        "",
+        "    def __init__(self, path, done, last):",
+        "        super().__init__()",
+        "        self.path, self.done, self.last = path, done, last",
+        "",
+        f"    def {ends}(self, run_context):",
+        "        now = run_context.original_args()",
+        "        epoch = self.done + now.cur_epoch_num",
+        "        if epoch == self.last:",
+        "            return  # the last one is trained again after a kill: there is no training of no epochs",
+        '        kept = {"outlast_epoch": epoch}',
+        f'        {ms}.save_checkpoint(now.train_network, self.path + ".part.ckpt", append_dict=kept)',
+        '        os.replace(self.path + ".part.ckpt", self.path)',
+        "",
+    ])  # fmt: skip
+    draft.add_before(statement, [
+        *place_lines(names, value, "resume.ckpt"),
+        f"{names.first}, {done}, {added}, {words} = 0, 0, [], {{}}",
+        f"if {names.folder}:",
+        f"    os.makedirs({names.folder}, exist_ok=True)",
+        f"    if os.path.exists({names.path}):",
+        f"        {names.state} = {ms}.load_checkpoint({names.path})",
+        f'        {names.first} = int({names.state}.pop("outlast_epoch").asnumpy())',
+        f"        {ms}.load_param_into_net({model}.train_network, {names.state})",
+        # MindSpore 2 counts on, and names its checkpoints so; before it there is only a shorter training.
+        f'    if "initial_epoch" in inspect.signature({draft.source(call.func)}).parameters:',
+        f'        {words} = {{"initial_epoch": {names.first}}}',
+        "    else:",
+        f"        {done} = {names.first}",
+        f"    {added} = [{kind}({names.path}, {done}, {source})]",
+    ])  # fmt: skip
+    simple = isinstance(epochs, cst.Name | cst.Attribute | cst.Integer | cst.Subscript)
+    draft.replace(epochs, f"{source if simple else f'({source})'} - {done}")
+    if callbacks is not None:
+        _extend(draft, callbacks, added)
+    # A comma at the end of the call's last line stays where it is.
+    comma = "" if isinstance(call.args[-1].comma, cst.Comma) else ", "
+    given = f"callbacks={added}, " if callbacks is None else ""
+    draft.insert(draft.span(call)[1] - 1, f"{comma}{given}**{words}")
+    draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (network and optimizer)")
+    _say_order(draft, statement)
+
+
+def _say_order(draft: Draft, statement: cst.CSTNode) -> None:
+    """MindSpore deals another order in each epoch of one training; a shorter one begins with the first order again."""
+    made = [call for call in draft.calls() if draft.resolve(call.func).startswith("mindspore.dataset.")]
+    made = [call for call in made if tail(call.func).endswith("Dataset")]
+    orders = [argument(call, "shuffle") for call in made]
+    is_kept = bool(made) and all(each is not None and tail(each.value) == "False" for each in orders)
+    if any("seed" in word.lower() for word in draft.words) and not is_kept:
+        said = "the order of shuffled samples begins anew in each stint, although the script sets a seed"
+        draft.say(
+            Kind.DIFFERS, RULE, statement, said, "write the epochs as a loop, to have the same order as without a stop"
+        )
+
+
+def _is_in_loop(draft: Draft, call: cst.Call) -> bool:
+    return any(isinstance(each, cst.For | cst.While) for each in draft.above(call))

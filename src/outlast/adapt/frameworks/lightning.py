@@ -1,0 +1,246 @@
+"""Resuming where the Trainer of Lightning owns the loop, from 0.9 on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.frameworks.makers import class_path, makers, may_run
+from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
+from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal, call_lines, random_sources
+from outlast.adapt.wrapping import add_argument, add_helpers, wrap_method
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import argument, tail
+
+_ROOTS = ("lightning", "pytorch_lightning")
+_TRAINER = re.compile(r"(?:(?:pytorch_)?lightning\.(?:\w+\.)*)?Trainer")
+_CLI = re.compile(r"(?:(?:pytorch_)?lightning\.(?:\w+\.)*)?LightningCLI")
+#: what a Trainer from a configuration or another file is called
+_CALLED = re.compile(r"(?:\w+_)?trainer", re.I)
+#: ways to spread a model over processes; each then writes a folder, which cannot be moved over another
+_SPREAD = re.compile(r"""["'](?:deepspeed|fsdp|ddp_sharded)|(?:DeepSpeed|FSDP|ModelParallel)Strategy""")
+
+
+def plan_lightning(draft: Draft) -> tuple[tuple[cst.CSTNode, ...], Callable[[str], None]] | None:
+    """`trainer.fit(…)`, whoever made the Trainer: a callback has it save under one name after each epoch."""
+    if not set(_ROOTS) & draft.names.roots:
+        return None
+    made = [call for call in draft.calls() if _TRAINER.fullmatch(class_path(draft, call))]
+    calls = [call for call in draft.calls() if _is_fit(draft, call)]
+    if not calls:
+        _refuse_cli(draft)
+        if made:
+            raise Refusal("the Trainer of Lightning fits in another file", draft.statement(made[0]),
+                          'use trainer.fit(…, ckpt_path="last") and ModelCheckpoint(save_last=True) there')  # fmt: skip
+        return None
+    spread = _SPREAD.search(draft.text)
+    if spread:
+        word = spread.group().strip("\"'")
+        raise Refusal(f"each process holds a part of the model ({word}), and one file cannot", calls[0],
+                      'use ModelCheckpoint(save_last=True) and trainer.fit(…, ckpt_path="last")')  # fmt: skip
+    for call in calls:
+        refuse_repeated(draft, call)
+    numbers = random_sources(draft)
+    return (*made, *calls), lambda value: _resume(draft, calls, made, numbers, value)
+
+
+def _is_fit(draft: Draft, call: cst.Call) -> bool:
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "fit" or not may_run(draft, call):
+        return False
+    paths = [class_path(draft, each) for each in makers(draft, call.func.value)]
+    if any(_TRAINER.fullmatch(path) for path in paths):
+        return True
+    # `hydra.utils.instantiate(cfg.trainer)`, `cli.trainer`, a parameter: by its name, unless it is known better.
+    is_unknown = not any(path and tail_of_class(path) for path in paths)
+    return is_unknown and bool(_CALLED.fullmatch(tail(call.func.value))) and not isinstance(call.func.value, cst.Call)
+
+
+def tail_of_class(path: str) -> bool:
+    """Whether the last name of a path is that of a class."""
+    return path.rpartition(".")[2][:1].isupper()
+
+
+def _refuse_cli(draft: Draft) -> None:
+    for call in draft.calls():
+        runs = argument(call, "run")
+        if _CLI.fullmatch(class_path(draft, call)) and not (runs and draft.source(runs.value) == "False"):
+            words = "fit --trainer.callbacks+=ModelCheckpoint --trainer.callbacks.dirpath=OUTPUT"
+            raise Refusal(
+                "LightningCLI makes the Trainer and fits by itself", draft.statement(call),
+                f"pass: {words} --trainer.callbacks.save_last=true --ckpt_path=last",
+            )  # fmt: skip
+
+
+def _resume(
+    draft: Draft, calls: Sequence[cst.Call], made: Sequence[cst.Call], numbers: list[tuple[str, str, str]], value: str
+) -> None:
+    kind, go_on = draft.free("SaveResume"), draft.free("resume_fit")
+    _define(draft, calls[0], kind, go_on, numbers)
+    if value:
+        for call in made:
+            _send_results(draft, call, value)
+    is_one = are_alternatives(draft, calls)
+    for at, call in enumerate(calls, 1):
+        given = [value or "None"] if value or not is_one else []
+        given += [] if is_one else [f'"resume-{at}.ckpt"']
+        wrap_method(draft, call, go_on, given)
+        draft.say(Kind.CHANGED, RULE, call, "goes on from its last epoch (a callback of the Trainer)")
+
+
+def _send_results(draft: Draft, made: cst.Call, value: str) -> None:
+    """Logs and checkpoints go to the output folder, unless the script says where."""
+    if argument(made, "default_root_dir"):
+        return  # found as a path
+    own = next(
+        (each for each in draft.nodes if isinstance(each, cst.ClassDef) and each.name.value == tail(made.func)), None
+    )
+    starts = [
+        each for each in draft.functions() if own and draft.parent(each) is own.body and each.name.value == "__init__"
+    ]
+    if any(each.params.star_kwarg is None for each in starts):
+        said = f"{tail(made.func)} takes no default_root_dir: its logs and checkpoints stay where it puts them"
+        draft.say(Kind.DIFFERS, RULE, made, said, "hand **kwargs on to Trainer")
+        return
+    more = next((arg for arg in made.args if arg.star == "**"), None)
+    asked = f'{{"default_root_dir": {value}}} if {value} else {{}}'
+    if more is not None:
+        start, end = draft.span(more.value)
+        draft.insert(start, "dict(")
+        draft.insert(end, f", **({asked}))")
+        return
+    # By hand the option is None, as is the default; parsed arguments may hold something else.
+    add_argument(draft, made, f"default_root_dir={value}" if tail(made.func) == "Trainer" else f"**({asked})")
+
+
+def _define(draft: Draft, user: cst.Call, kind: str, go_on: str, numbers: list[tuple[str, str, str]]) -> None:
+    lightning = _lightning(draft)
+    torch = draft.names.name_for("torch", [draft.module])
+    is_known, torch = bool(torch), torch or "torch"
+    numbers = [("torch_random", f"{torch}.get_rng_state()", f"{torch}.set_rng_state({{}}.cpu())"), *numbers]
+    # The package was renamed with 2.0; under its old name it may be any version, and few say which.
+    may_be_old = "pytorch_lightning" in draft.names.roots
+    draft.need_import(*(["inspect"] if may_be_old else []), "os", *([] if is_known else ["torch"]))
+    add_helpers(draft, user, [lightning], [
+        "",
+        *_callback(lightning, torch, kind, numbers, may_be_old),
+        "",
+        "",
+        f'def {go_on}(fit, folder=None, file="resume.ckpt"):',
+        '    """Let a Trainer go on from its last epoch if there is a folder for that; else it fits as ever."""',
+        f"    trainer, folder = fit.__self__, {ENVIRON} or folder",
+        '    path = os.path.join(folder or "", file)',
+        "",
+        "    def fit_on(*args, **words):",
+        "        os.makedirs(folder, exist_ok=True)",
+        f"        callback = {kind}(path)",
+        "        trainer.callbacks.append(callback)",
+        "        if os.path.exists(path)" + (f" and {_TAKES}:" if may_be_old else ":"),
+        '            words["ckpt_path"] = path',
+        "            # From torch 2.6 on nothing but tensors is loaded, unless it is said that the file is trusted.",
+        '            os.environ.setdefault("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")',
+        *(_OLD_START if may_be_old else []),
+        "        try:",
+        "            return fit(*args, **words)",
+        "        finally:",
+        "            trainer.callbacks.remove(callback)",
+        "",
+        "    return fit_on if folder else fit",
+        "",
+    ])  # fmt: skip
+
+
+def _callback(
+    lightning: str, torch: str, kind: str, numbers: list[tuple[str, str, str]], may_be_old: bool
+) -> list[str]:  # fmt: skip
+    read = [f'"{key}": {how}' for key, how, _ in numbers]
+    put = [how.format(f'self.state["{key}"]') for key, _, how in numbers]
+    callbacks = f"{lightning}.callbacks"
+    # Checkpoints are run behind everything else; before 1.6 they have no class of their own.
+    base = f'getattr({callbacks}, "Checkpoint", {callbacks}.Callback)' if may_be_old else f"{callbacks}.Checkpoint"
+    return [
+        f"class {kind}({base}):",
+        '    """Has the Trainer save under one name after each epoch, whole or not at all."""',
+        "",
+        *([f'    is_old = not hasattr({callbacks}.Callback, "state_dict")  # before Lightning 1.6', ""] * may_be_old),
+        "    def __init__(self, path):",
+        "        self.path, self.state, self.is_over = path, None, False",
+        "",
+        "    def state_dict(self):",
+        *call_lines("        return {", ['"is_over": self.is_over', *read], "}"),
+        "",
+        "    def load_state_dict(self, state_dict):",
+        "        self.state = state_dict",
+        "",
+        "    def on_fit_start(self, trainer, module):",
+        "        if self.state and trainer.world_size == 1" + (" and not self.is_old:" if may_be_old else ":"),
+        "            self.put_back()  # several processes need numbers of their own",
+        '        self.is_over = bool(self.state and self.state["is_over"])',
+        "",
+        "    def on_train_start(self, trainer, module):",
+        *(_OLD_PUT if may_be_old else []),
+        "        trainer.should_stop = trainer.should_stop or self.is_over",
+        "",
+        "    def put_back(self):",
+        *("        " + line for line in put),
+        "",
+        f"    def on_train_epoch_end(self, trainer, module{', given=None' if may_be_old else ''}):",
+        "        self.is_over = trainer.should_stop",
+        *(["        if self.is_old:", "            return"] if may_be_old else []),
+        '        trainer.save_checkpoint(self.path + ".part")',
+        "        if trainer.is_global_zero:",
+        '            os.replace(self.path + ".part", self.path)',
+        *([line.format(torch=torch) for line in _OLD_HOOKS] if may_be_old else []),
+    ]
+
+
+_TAKES = '"ckpt_path" in inspect.signature(fit).parameters'
+#: Before 1.6 nothing is complete at the end of an epoch; the next one's start is the first place where all is done.
+_OLD_HOOKS = """
+    def on_save_checkpoint(self, trainer, module, checkpoint=None):
+        return self.state_dict() if self.is_old else None
+
+    def on_load_checkpoint(self, *given):
+        if "torch_random" in given[-1]:
+            self.state = given[-1]
+
+    def on_train_epoch_start(self, trainer, module):
+        if self.is_old:
+            self.save_before(trainer, trainer.current_epoch)
+
+    def on_train_end(self, trainer, module):
+        if self.is_old and not getattr(trainer, "interrupted", False):
+            self.save_before(trainer, trainer.max_epochs if trainer.should_stop else trainer.current_epoch + 1)
+
+    def save_before(self, trainer, epoch):
+        state = getattr(trainer, "checkpoint_connector", trainer).dump_checkpoint()
+        state["epoch"], state["global_step"] = epoch, trainer.global_step
+        if trainer.is_global_zero:
+            {torch}.save(state, self.path + ".part")
+            os.replace(self.path + ".part", self.path)
+""".rstrip().split("\n")
+
+_OLD_PUT = [
+    "        if self.is_old and self.state and trainer.world_size == 1:",
+    "            self.put_back()  # only now: validation was tried out before",
+]
+
+_OLD_START = """\
+        elif os.path.exists(path) and hasattr(type(trainer), "resume_from_checkpoint"):  # Lightning 1.3, 1.4
+            trainer.checkpoint_connector.resume_checkpoint_path = path
+        elif os.path.exists(path):
+            trainer.resume_from_checkpoint = path
+""".rstrip().split("\n")
+
+
+def _lightning(draft: Draft) -> str:
+    """The module of Lightning that holds `callbacks`, by a name that the script has."""
+    for path, below in (("lightning.pytorch", ""), ("pytorch_lightning", ""), ("lightning", ".pytorch")):
+        name = draft.names.name_for(path, [draft.module])
+        if name:
+            return name + below
+    root = "pytorch_lightning" if "pytorch_lightning" in draft.names.roots else "lightning.pytorch"
+    draft.need_import(root)
+    return root

@@ -1,0 +1,112 @@
+"""Paths that come from a configuration elsewhere: they give way to the contract's option where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from outlast.adapt.arguments.setup import Value
+from outlast.adapt.draft import Draft
+from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.sites import enclosed
+from outlast.adapt.placing.sources import Use
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import inner, tail
+
+
+def replace_others(draft: Draft, role: Role, uses: Sequence[Use], given: Value, name: str) -> None:
+    """One folder is the option's; a file, or one of several folders, is what has its name there."""
+    # What the script reads from an option of the contract's name lies there already.
+    nodes = {id(use.other): use.other for use in uses if use.other is not None and tail(use.other) not in PASSED}
+    folders = {id(use.other) for use in uses if use.is_folder}
+    spelled = {draft.source(node) for node in nodes.values()}
+    if role is Role.WEIGHTS and len(spelled) > 1:
+        first = next(iter(nodes.values()))
+        said = f"{', '.join(sorted(spelled))} each take weights, and --{name} is one place"
+        draft.say(Kind.DIFFERS, "paths", first, said, "set them in the configuration")
+        return
+    is_one = len({_folder(draft, node, key in folders) for key, node in nodes.items()}) == 1
+    for key, node in nodes.items():
+        value = given.at(node)
+        if _is_open(node):
+            _replace_folder(draft, node, value, is_one=is_one)
+            how = "lies in"
+        else:
+            whole = role is Role.WEIGHTS or (key in folders and is_one)
+            draft.replace(node, enclosed(draft, node, _instead(draft, node, value, whole=whole)))
+            how = "can be replaced by" if whole else "is looked for by its last name in"
+            how = "goes to" if role is Role.OUTPUT and not whole else how
+        draft.say(Kind.CHANGED, "paths", node, f"{_short(draft.source(node))} {how} --{name}")
+
+
+def _is_open(node: cst.CSTNode) -> bool:
+    """`os.path.join(HERE, "data", name)`: whatever the last part is, it lies in the folder that the others make."""
+    return isinstance(node, cst.Call) and len(node.args) > 1 and not isinstance(node.args[-1].value, cst.SimpleString)
+
+
+def _replace_folder(draft: Draft, node: cst.CSTNode, value: str, *, is_one: bool) -> None:
+    assert isinstance(node, cst.Call)
+    start, last = draft.start(node.args[0]), node.args[-2].value
+    is_joined = len(node.args) > 2
+    new = f"{value} or "
+    if not is_one and isinstance(last, cst.SimpleString):
+        new = f"os.path.join({value}, {draft.source(last)}) if {value} else "
+    draft.insert(start, new + ("os.path.join(" if is_joined else ""))
+    draft.insert(draft.span(last)[1], ")" if is_joined else "")
+    draft.need_import("os")
+
+
+def _folder(draft: Draft, node: cst.CSTNode, is_folder: bool) -> tuple[str, ...]:
+    """The folder of a place by its parts."""
+    parts: list[str] = []
+    at = node
+    while isinstance(at, cst.BinaryOperation):
+        parts.insert(0, draft.source(at.right))
+        at = at.left
+    if isinstance(at, cst.Call) and len(at.args) > 1:
+        parts = [draft.source(arg.value) for arg in at.args] + parts
+    else:
+        parts = [draft.source(at), *parts]
+    return tuple(parts if is_folder and not _is_open(node) else parts[:-1] or parts)
+
+
+def _instead(draft: Draft, node: cst.CSTNode, value: str, *, whole: bool) -> str:
+    source, made = draft.source(node), _maker(draft, node)
+    if whole and not made:
+        return f"{value} or {source}"
+    new, condition = value, value
+    if not whole:
+        draft.need_import("os")
+        last = _last(node)
+        name = draft.source(last) if last is not None else f"os.path.basename(os.path.normpath({source}))"
+        new = f"os.path.join({value}, {name})"
+        condition = f"{value} and {source}" if isinstance(node, cst.Attribute | cst.Subscript | cst.Name) else value
+    return f"{f'{made}({new})' if made else new} if {condition} else {source}"
+
+
+def _maker(draft: Draft, node: cst.CSTNode) -> str:
+    """What makes a path of a text, where the expression is one that may be divided."""
+    if "pathlib" not in draft.names.roots or (isinstance(node, cst.Call) and tail(node.func) == "join"):
+        return ""
+    if isinstance(node, cst.Call) and tail(node.func) == "Path":
+        return draft.source(node.func)
+    if isinstance(node, cst.BinaryOperation):
+        module = draft.names.name_for("pathlib", [draft.module])
+        known = draft.names.name_for("pathlib.Path", [draft.module]) or (f"{module}.Path" if module else "")
+        if known:
+            return known
+    return f"type({draft.source(node)})"
+
+
+def _last(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The last part of a joined path, where it is one name."""
+    if isinstance(node, cst.BinaryOperation):
+        last: cst.BaseExpression | None = node.right
+    else:
+        last = node.args[-1].value if isinstance(node, cst.Call) and len(node.args) > 1 else None
+    return last if isinstance(last, cst.SimpleString) and "/" not in inner(last) else None
+
+
+def _short(source: str) -> str:
+    return source if len(source) < 60 else source[:57] + "…"

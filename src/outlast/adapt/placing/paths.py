@@ -1,0 +1,344 @@
+"""Which paths of a script become which option of the contract."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import libcst as cst
+
+from outlast.adapt.arguments.setup import CODE_FILE, Option
+from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
+from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.flow import Flow
+from outlast.adapt.placing.implied import Implied, find_implied
+from outlast.adapt.placing.neighbours import add_neighbours
+from outlast.adapt.placing.rebound import gather, join_once
+from outlast.adapt.placing.roles import Roles, by_look
+from outlast.adapt.placing.sinks import Sink
+from outlast.adapt.placing.sites import Site, text_of
+from outlast.adapt.placing.sources import Literal, Use
+from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen
+from outlast.adapt.resuming.own import is_resume
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import argument, inner, tail
+
+_SHOWS_CODE = re.compile(r"['\"][^'\"]*\.(?:ya?ml|toml|ini|cfg)['\"]\)*$", re.I)
+#: read beside data that lies elsewhere, it is a list of names or the like
+_BESIDE_CODE = re.compile(r"(?:\./)?[\w.-]+\.(?:json|txt|names)")
+#: a relative path that stays below
+_BELOW = re.compile(r"[\w-][^\\]*$")
+_SHOWN = re.compile(r"['\"][^'\"]*[/\\][^'\"]*['\"]")
+#: What is a path beyond doubt: it has folders, or the suffix of a file with data.
+_LOOKS = re.compile(
+    r"(?:[~./]*/)?[\w.-]+/|~/|\.{0,2}/\w|[\w.-]+\.(?:csv|txt|json|npy|npz|h5|hdf5|lmdb|mat|pkl|tsv|pth?|ckpt|keras|onnx|png|jpe?g|log)$"
+)
+_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
+_NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/|/proc/|/sys/", re.I)
+#: Names by which people know an option's role when its value goes where it cannot be followed: folders, files.
+_FOLDER = "_?(?:dir|path|folder|root|directory)"
+_OPTION_NAMES = {
+    Role.DATA: re.compile(
+        rf"(?:data|datasets?|data_set|inputs?|images?|img|corpus){_FOLDER}|data|root|train_data|data_?dir|"
+        rf"(?:train|valid|val|validation|dev|test|eval)(?:_\w+)?{_FOLDER}"
+    ),
+    Role.OUTPUT: re.compile(
+        rf"(?:outputs?|out|save|saved?_models?|saving|results?|ckpts?|checkpoints?|logs?|work|exp|experiments?|runs?|"
+        rf"snapshots?|tensorboard|export|summary|summaries){_FOLDER}|models?_?(?:dir|folder)|output|outf?|results?|train_url"
+    ),
+    Role.WEIGHTS: re.compile(
+        "pretrained|weights|pretrained_path|pretrain|init_checkpoint|pretrained_model|pretrained_weights"
+    ),
+}
+_AMBIGUOUS = frozenset("data root output out outf result results pretrained pretrain weights".split())
+_SETTINGS = re.compile("(?:^|_)(?:config|cfg|conf|hparams|settings|yaml)(?:_|$)")
+_INPUTS = re.compile(r"(?:input|data|dataset)_\w*(?:dir|path|folder|root|file)s?")
+_HELP = re.compile(r"\b(?:path|file|folder|directory|dir)\b", re.I)
+_FOLDERS = re.compile(r"(?:dir|folder|root|directory)s?$", re.I)
+_SPLITS = re.compile("train|val|dev|test|eval")
+_DATA_FILES = re.compile("(?:train|training|valid|validation|val|dev|test|eval|data|input)_(?:data_)?files?")
+#: names of options that hold places, whatever for
+_PLACES = re.compile(r"\w*(?:dir|path|folder|root|file|directory)s?|out|output|outf|results?|data|ckpt|checkpoint")
+#: calls that write something somewhere
+_WRITES = re.compile(r"save|write|dump|export|checkpoint|store|record|logger|Logger|Live|plot|upload", re.I)
+
+
+@dataclass
+class Paths:
+    """What a script does with paths, by role."""
+
+    sites: dict[Role, list[Site]] = field(default_factory=dict)
+    options: dict[Role, dict[str, bool]] = field(default_factory=dict)  # name → is a folder
+    others: dict[Role, list[Use]] = field(default_factory=dict)
+    makes: list[tuple[Sink, Literal]] = field(default_factory=list)
+    wraps: dict[Role, list[Wrap]] = field(default_factory=dict)  # joined as a whole
+    written: list[tuple[Use, str]] = field(default_factory=list)  # results, as far as their paths are known
+    made: frozenset[str] = frozenset()  # folders that the script makes, likewise
+    implied: list[Implied] = field(default_factory=list)  # writers that choose their folder themselves
+    seen: set[int] = field(default_factory=set)  # literals that lead to a call about files
+    known: set[int] = field(default_factory=set)  # literals whose use is understood
+    fed: set[int] = field(default_factory=set)  # calls that will read from where the contract says
+    is_saving: bool = False  # something is written, wherever that is
+
+    def has(self, role: Role) -> bool:
+        is_implied = role is Role.OUTPUT and bool(self.implied)
+        found = (self.sites, self.options, self.others, self.wraps)
+        return is_implied or any(bool(each.get(role)) for each in found)
+
+    def nodes(self) -> list[cst.CSTNode]:
+        """Where values will be read."""
+        found: list[cst.CSTNode] = [site.literal for sites in self.sites.values() for site in sites]
+        found += [each.call for each in self.implied]
+        found += [wrap.node for wraps in self.wraps.values() for wrap in wraps]
+        return found + [use.other for uses in self.others.values() for use in uses if use.other is not None]
+
+
+def find_paths(
+    draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[str, Option], passed: frozenset[str]
+) -> Paths:
+    """Sort every path of the file by its role; what cannot be told is reported. `passed`: options of the contract."""
+    found = Paths(implied=find_implied(draft))
+    judge = Roles(draft, [each.call for each in found.implied if each.is_here])
+    by_literal: dict[int, list[Use]] = {}
+    has_data = False
+    every = list(sinks)
+    found.is_saving = any(sink.role is Role.OUTPUT for sink in every) or may_save(draft)
+    ways = [use for sink in every for use in flow.ways(sink)]
+    words = Words(draft, flow, ways)
+    found.written = [(use, flow.full(use)) for use in ways if use.role is Role.OUTPUT]
+    found.made = frozenset(flow.spelling.of(sink.path) for sink in every if sink.makes)
+    for use in (use for sink in every for use in _uses(draft, flow, sink)):
+        if use.role is Role.DATA and _OPTION_NAMES[Role.OUTPUT].fullmatch(use.option or tail(use.other)):
+            continue  # it looks at its own results
+        if use.literal is not None:
+            by_literal.setdefault(id(use.literal), []).append(use)
+        elif use.option and (use.option in options or use.other is None or use.option in passed):
+            if use.option in passed:
+                found.fed.add(id(use.sink.call))
+                has_data = has_data or use.role is Role.DATA
+            whole = words.cut_option(use, options.get(use.option))
+            if whole is not None and use.role is not None:
+                found.wraps.setdefault(use.role, []).append(Wrap(use, whole, flow.spelling.of(whole)))
+                continue
+            if use.role is None or not _is_text(options, use.option) or use.option in passed:
+                continue
+            if use.role is Role.WEIGHTS and (judge.is_word(use.option) or is_resume(use.option)):
+                continue  # what a script goes on from by its own flag is no input: `plan_resume` speaks of it
+            if use.role is Role.DATA and (
+                CODE_FILE.search(options[use.option].default) or _SETTINGS.search(use.option)
+            ):
+                continue  # settings travel with the code
+            if not use.sink.is_guess or use.is_folder or is_place(options[use.option]):
+                _add_option(found, use, options[use.option])
+                found.fed.add(id(use.sink.call))
+        elif use.other is not None and use.role is not None and (not use.sink.is_guess or _is_named_place(use.other)):
+            if use.role is Role.DATA and _is_beside_settings(draft, use.other):
+                continue
+            is_folder = use.is_folder or bool(_FOLDERS.search(tail(use.other)))
+            found.others.setdefault(by_look(use, tail(use.other)), []).append(replace(use, is_folder=is_folder))
+            found.fed.update({id(use.sink.call)} if is_folder else ())
+    groups = [uses for uses in by_literal.values() if _is_file(draft, uses)]
+    roles = judge.of_literals(groups)
+    has_data = (
+        has_data
+        or bool(found.options.get(Role.DATA) or found.others.get(Role.DATA))
+        or any(
+            roles.get(id(literal)) is Role.DATA and "/" in text_of(literal).removeprefix("./")
+            for literal in (uses[0].literal for uses in groups)
+            if literal is not None
+        )
+    )
+    for uses in groups:
+        literal = uses[0].literal
+        assert literal is not None
+        role, text = roles.get(id(literal)), text_of(literal)
+        if role is Role.DATA and _BESIDE_CODE.fullmatch(text) and has_data and tail(uses[0].sink.call.func) == "open":
+            draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
+            continue
+        is_way = all(use.sink.makes or use.role is None for use in uses)
+        if role is Role.DATA and is_way and _holds_others(text, groups):
+            continue  # the way to the data, which is there on the platform
+        wraps = words.wraps(uses)
+        if wraps is None and role is Role.OUTPUT and (literal.lpar or "//" in text) and _BELOW.match(text):
+            wraps = [Wrap(uses[0], literal, flow.spelling.of(literal))]  # its spelling cannot be divided
+        if role is not None and wraps is not None:
+            found.wraps.setdefault(role, []).extend(wraps)
+        elif role is not None and _is_certain(draft, literal, text):
+            is_folder = any(_is_folder(use, text) for use in uses) and not any(use.is_stem for use in uses)
+            is_here = not text.strip("./") and all(use.sink.path is literal for use in uses)
+            found.sites.setdefault(role, []).append(Site(literal, text, is_folder, is_here))
+            found.fed.update(id(use.sink.call) for use in uses)
+            found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
+    found.wraps.setdefault(Role.OUTPUT, []).extend(gather(draft, flow, words, find_unknown(flow, ways)))
+    literals = [site.literal for site in found.sites.get(Role.OUTPUT, ())]
+    found.wraps[Role.OUTPUT] = join_once(found.wraps[Role.OUTPUT], ways, literals)
+    found.seen = set(by_literal)
+    found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)}
+    _gather_others(draft, found, words)
+    add_neighbours(draft, found, options)
+    _add_named(found, options, judge, passed)
+    return found
+
+
+def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
+    """The sources of a path; one that shows a path and leads nowhere is reported."""
+    ways = flow.ways(sink)
+    uses = [use for use in ways if use.is_known]
+    source = draft.source(sink.path)
+    if sink.role is Role.DATA and _SHOWS_CODE.search(source):
+        return [use for use in uses if use.literal is not None]  # settings, from wherever
+    if not uses and any(is_unseen(draft, use) for use in ways):
+        draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not visible")
+        return []
+    if (
+        not uses
+        and sink.role is not None
+        and not sink.is_guess
+        and _SHOWN.search(source)
+        and not any(name in source for name in PASSED)
+    ):
+        draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not certain")
+    return uses
+
+
+def _is_text(options: dict[str, Option], name: str) -> bool:
+    return name in options and options[name].is_text
+
+
+def _gather_others(draft: Draft, found: Paths, words: Words) -> None:
+    """A folder of a configuration that is written to and read from holds results, whoever else takes it."""
+    written = {draft.source(use.other) for use in found.others.get(Role.OUTPUT, []) if use.other is not None}
+    for role in (Role.WEIGHTS, Role.DATA):
+        # What a script goes on from by its own flag is no input: `plan_resume` speaks of it.
+        uses = [use for use in found.others.get(role, []) if role is Role.DATA or not is_resume(tail(use.other))]
+        own = [use for use in uses if use.other is not None and draft.source(use.other) in written]
+        found.others[role] = [use for use in uses if use not in own]
+        found.others.setdefault(Role.OUTPUT, []).extend(own)
+    inside = {id(node) for node in found.nodes()}
+    for role, uses in found.others.items():
+        found.others[role] = [*uses, *words.alike(uses, inside)]
+
+
+def _add_option(found: Paths, use: Use, option: Option) -> None:
+    role = by_look(use, use.option)
+    for other, names in found.options.items():
+        if use.option in names and other is not role:
+            # Written to and read from: results. Made and read from: data.
+            if role is Role.OUTPUT and not use.sink.makes:
+                del names[use.option]
+            else:
+                return
+    names = found.options.setdefault(role, {})
+    names[use.option] = names.get(use.option, False) or _is_folder(use, option.default)
+
+
+def is_place(option: Option) -> bool:
+    """Whether an option holds a path, by its name, its default or its help; `--arch resnet18` does not."""
+    words = argument(option.call, "help") if option.call is not None else None
+    if words is not None and _HELP.search(inner(words.value)) and not re.fullmatch(r"[\w-]+", option.default):
+        return True
+    return bool(_PLACES.fullmatch(option.name) or "/" in option.default or _SUFFIX.search(option.default))
+
+
+def _is_beside_settings(draft: Draft, node: cst.CSTNode) -> bool:
+    """`run.parent / "options.yaml"`: a folder in which settings are looked for."""
+    parent = draft.parent(node)
+    if isinstance(parent, cst.BinaryOperation):
+        return bool(CODE_FILE.search(inner(parent.right)))
+    call = draft.parent(parent) if isinstance(parent, cst.Arg) else None
+    return isinstance(call, cst.Call) and any(CODE_FILE.search(inner(arg.value)) for arg in call.args)
+
+
+def _is_named_place(node: cst.BaseExpression) -> bool:
+    return bool(_PLACES.fullmatch(tail(node).lower())) and isinstance(node, cst.Attribute | cst.Subscript)
+
+
+def _add_named(found: Paths, options: dict[str, Option], judge: Roles, passed: frozenset[str]) -> None:
+    """Options whose names say what they are, where their values go out of sight."""
+    seen = {name for names in found.options.values() for name in names}
+    free = [
+        name
+        for name, option in options.items()
+        if option.is_text
+        and name not in seen
+        and name not in passed
+        and name == option.name
+        and not judge.is_word(name)
+    ]
+    for role, pattern in _OPTION_NAMES.items():
+        named = [name for name in free if pattern.fullmatch(name) and _may_be_folder(options[name])]
+        # Results in several folders lie beside each other; for inputs one place is enough.
+        if not found.has(role) or (role is Role.OUTPUT and not found.options.get(role) and not found.others.get(role)):
+            several = [name for name in named if _SPLITS.match(name)]
+            chosen = several if len(several) > 1 and role is Role.DATA else named[:1]
+            found.options.update({role: dict.fromkeys(chosen, True)} if chosen else {})
+    inputs = [name for name in free if _INPUTS.fullmatch(name) and _may_be_folder(options[name])]
+    if found.options.get(Role.DATA) or len(inputs) > 1:
+        found.options.setdefault(Role.DATA, {}).update(
+            (name, "file" not in name and not _SUFFIX.search(options[name].default)) for name in inputs
+        )
+    if any(_SPLITS.match(name) for name in found.options.get(Role.DATA, {})):
+        splits = [name for name in free if _OPTION_NAMES[Role.DATA].fullmatch(name) and _SPLITS.match(name)]
+        found.options[Role.DATA].update(dict.fromkeys(splits, True))
+    if not found.has(Role.DATA):
+        files = {name: False for name in free if _DATA_FILES.fullmatch(name)}
+        found.options.update({Role.DATA: files} if files else {})
+
+
+def _may_be_folder(option: Option) -> bool:
+    """`--data cifar10` and `--output json` choose something; `--data-dir data` is a folder."""
+    if CODE_FILE.search(option.default):
+        return False
+    is_word = bool(re.fullmatch(r"[\w-]+", option.default)) and option.name in _AMBIGUOUS
+    return not is_word or option.default in (option.name, "data", "dataset", "datasets", "output", "outputs", "results")
+
+
+def may_save(draft: Draft) -> bool:
+    """Whether anything may be written: by a call that sounds like it, or by code of another file."""
+    return not all(map(is_library, draft.names.roots)) or any(_WRITES.search(tail(call.func)) for call in draft.calls())
+
+
+def _is_folder(use: Use, text: str) -> bool:
+    is_whole = bool(use.after) and text.endswith("/")
+    return use.is_folder or is_whole or (use.sink.is_guess and not _SUFFIX.search(text))
+
+
+def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
+    literal = uses[0].literal
+    assert literal is not None
+    text = text_of(literal)
+    if not text.strip("./") and text and any(use.is_folder and argument(use.sink.call, "download") for use in uses):
+        return True  # a data set that is fetched to where the script runs
+    if not text.strip("./") and any(use.role is Role.OUTPUT and (use.after or use.is_folder) for use in uses):
+        return not any(use.sink.makes or use.is_stem for use in uses)  # results beside the script
+    if not text.strip("./~") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):
+        return False
+    if all(use.sink.is_guess for use in uses) and not _LOOKS.match(text):
+        return False
+    is_named = text.startswith((".", "/", "~")) or text.endswith("/") or _SUFFIX.search(text)
+    if all(use.sink.is_guess and use.role is Role.OUTPUT for use in uses) and not is_named:
+        return False  # `dump_graph("main/loss")`
+    if CODE_FILE.search(text) and not any(use.role is Role.OUTPUT for use in uses):
+        draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
+        return False
+    return True
+
+
+def _holds_others(text: str, groups: Sequence[Sequence[Use]]) -> bool:
+    others = [
+        text_of(use.literal) for uses in groups for use in uses if use.literal is not None and use.role is Role.DATA
+    ]
+    return any(other.startswith(text.rstrip("/") + "/") and other.strip("/") != text.strip("/") for other in others)
+
+
+def _is_certain(draft: Draft, literal: Literal, text: str) -> bool:
+    why = ""
+    if ("\\" in text and isinstance(literal, cst.FormattedString)) or "//" in text:
+        why = "is spelled in a way that cannot be divided safely"
+    elif literal.lpar or isinstance(draft.parent(literal), cst.ConcatenatedString):
+        why = "is put together from several literals"
+    if why:
+        draft.say(Kind.HAND, "paths", literal, f"the path {text!r} {why}", "make it one plain string below one folder")
+    return not why

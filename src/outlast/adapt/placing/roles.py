@@ -1,0 +1,161 @@
+"""What a path is for: the call that takes it tells, its name where calls serve several ends, and what comes before."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from outlast.adapt.arguments.moments import Moments
+from outlast.adapt.draft import Draft
+from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.sites import text_of
+from outlast.adapt.placing.sources import Use
+from outlast.migrate.tree import dotted, inner, tail
+
+_WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
+_DATA_FILE = re.compile(r"data|train|test|val|label|feature|image", re.I)
+#: folders that scripts fill rather than find
+_RESULTS = re.compile(r"out|result|save|ckpt|checkpoint|log|run|snapshot|pred|figure|plot|exp|best", re.I)
+#: calls that read data and weights alike
+_EITHER = frozenset({"load", "open", "read_bytes", "loadtxt"})
+
+
+class Roles:
+    """The roles of a file's paths."""
+
+    def __init__(self, draft: Draft, filled: Sequence[cst.Call] = ()) -> None:
+        self._draft = draft
+        self._moments = Moments(draft)
+        self._filled = filled  # calls that fill the folder in which the script runs
+        self._compared = set(_compared(draft))
+        self._given = {
+            inner(node.right)
+            for node in draft.nodes
+            if isinstance(node, cst.BooleanOperation) and tail(node.left) in PASSED
+        }
+
+    def of_literals(self, groups: Sequence[Sequence[Use]]) -> dict[int, Role]:
+        """Literal → role. The same text has one role everywhere: a file that is written and read is a result."""
+        by_text: dict[str, set[Role]] = {}
+        made: set[str] = set()
+        for uses in groups:
+            for use in uses:
+                assert use.literal is not None
+                text = text_of(use.literal).rstrip("/")
+                if use.sink.makes:
+                    made.add(text)
+                elif use.role is not None and not (use.role is Role.WEIGHTS and self._is_word(use.literal)):
+                    by_text.setdefault(text, set()).add(by_look(use, text))
+        chosen = {
+            text: next(role for role in (Role.OUTPUT, Role.WEIGHTS, Role.DATA) if role in roles)
+            for text, roles in by_text.items()
+        }
+        for text in self._own_results(groups, chosen, made):
+            chosen[text] = Role.OUTPUT
+        for text in made:
+            if any(other.startswith(text + "/") for other in self._given):
+                continue  # the way to a place that follows an option already
+            near = {role for other, role in chosen.items() if other == text or other.startswith(text + "/")}
+            chosen.setdefault(text, Role.DATA if near == {Role.DATA} else Role.OUTPUT)
+        return {
+            id(uses[0].literal): chosen[text]
+            for uses in groups
+            if uses[0].literal is not None and (text := text_of(uses[0].literal).rstrip("/")) in chosen
+        }
+
+    def is_word(self, name: str) -> bool:
+        """Whether an option is one of several words (`scratch`, `resume`) instead of a place."""
+        return name in self._compared
+
+    def _is_word(self, literal: cst.CSTNode) -> bool:
+        parent = self._draft.parent(literal)
+        names = [tail(each.target) for each in parent.targets] if isinstance(parent, cst.Assign) else []
+        return any(name in self._compared for name in names)
+
+    def _own_results(self, groups: Sequence[Sequence[Use]], chosen: dict[str, Role], made: set[str]) -> Iterator[str]:
+        """What is loaded from where the script has written before: not an input, but its own."""
+        places = [(text_of(use.literal).rstrip("/"), use) for uses in groups for use in uses if use.literal is not None]
+        filled = [("", call) for call in self._filled]
+        filled += [
+            (_folder(use), use.sink.call)
+            for text, use in places if chosen.get(text) is Role.OUTPUT or (text in made and use.sink.makes)
+        ]  # fmt: skip
+        for text, use in places:
+            role = chosen.get(text)
+            if role is Role.DATA and self._gathers(text, use, places, chosen):
+                yield text
+            if role is None or role is Role.OUTPUT or (role is Role.DATA and not _RESULTS.search(text)):
+                continue
+            here = _folder(use)
+            if any(
+                (here == folder or here.startswith(folder + "/") if folder else role is Role.WEIGHTS and not here)
+                and (self._moments.is_later(use.sink.call, call) or _is_asked_for(self._draft, use.sink.call))
+                for folder, call in filled
+            ):
+                yield text
+
+    def _gathers(self, text: str, use: Use, places: Sequence[tuple[str, Use]], chosen: dict[str, Role]) -> bool:
+        """Whether a pattern finds what was written before: `glob("image*.png")` behind `savefig(f"image_{n}.png")`."""
+        return "*" in text and any(
+            chosen.get(other) is Role.OUTPUT
+            and _is_found(written, text)
+            and self._moments.is_later(use.sink.call, written.sink.call)
+            for other, written in places
+        )
+
+
+def _is_found(use: Use, pattern: str) -> bool:
+    assert use.literal is not None
+    if isinstance(use.literal, cst.SimpleString):
+        return fnmatch.fnmatch(inner(use.literal) + use.after, pattern)
+    # Of what is filled in only the start is known.
+    start, known = pattern.partition("*")[0], text_of(use.literal)
+    return bool(start) and "/" not in known.removeprefix(start) and known.startswith(start)
+
+
+def _folder(use: Use) -> str:
+    assert use.literal is not None
+    text = text_of(use.literal)
+    folder = text if use.is_folder else text.rpartition("/")[0]
+    return folder.removeprefix("./").rstrip("/") if folder != "." else ""
+
+
+def _is_asked_for(draft: Draft, call: cst.Call) -> bool:
+    """`if os.path.exists(path): model.load_state_dict(torch.load(path))`."""
+    return any(
+        isinstance(each, cst.If) and re.search(r"exists|isfile|is_file|latest", draft.source(each.test))
+        for each in draft.above(call)
+    )
+
+
+def _compared(draft: Draft) -> Iterator[str]:
+    """Names that are compared with words: `start == "scratch"`, `args.mode in ("a", "b")`, `x.startswith("gpt2")`."""
+    for node in draft.nodes:
+        if isinstance(node, cst.Comparison):
+            sides = [node.left, *(each.comparator for each in node.comparisons)]
+            if any(_is_wordy(side) for side in sides):
+                yield from (tail(side) for side in sides if dotted(side))
+        elif isinstance(node, cst.Call) and tail(node.func) == "startswith" and isinstance(node.func, cst.Attribute):
+            yield from [tail(node.func.value)] if node.args and _is_wordy(node.args[0].value) else []
+
+
+def _is_wordy(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.List | cst.Tuple | cst.Set):
+        return any(_is_wordy(element.value) for element in node.elements)
+    return bool(inner(node)) and not re.search(r"[/.~]", inner(node))
+
+
+def by_look(use: Use, text: str) -> Role:
+    """Loaders that serve data and weights alike are told apart by the file's name."""
+    assert use.role is not None
+    name = text.rpartition("/")[2]
+    is_either = tail(use.sink.call.func) in _EITHER
+    if use.role is Role.DATA and not use.is_folder and is_either and _WEIGHT_FILE.search(name):
+        return Role.WEIGHTS
+    is_load = tail(use.sink.call.func) == "load"
+    if use.role is Role.WEIGHTS and is_load and _DATA_FILE.search(text) and not _WEIGHT_FILE.search(text[:-4]):
+        return Role.DATA
+    return use.role

@@ -1,0 +1,263 @@
+"""Calls through which a script touches files: what each path is for, and which argument holds it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import TRAINING_ARGUMENTS
+from outlast.adapt.needs import Role
+from outlast.adapt.placing.writers import takes_over, written
+from outlast.migrate.tree import argument, inner, positional, tail
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A path argument of a call. `role` None: the call only asks whether something is there."""
+
+    call: cst.Call
+    path: cst.BaseExpression
+    role: Role | None
+    is_folder: bool = False
+    makes: bool = False  # creates the folder
+    is_guess: bool = False  # by the name of the call alone; the value must look like a path, too
+
+
+#: full name → (place of the path, its keyword)
+_READS = {
+    "numpy.load": (0, "file"), "numpy.loadtxt": (0, "fname"), "numpy.genfromtxt": (0, "fname"),
+    "numpy.fromfile": (0, "file"), "numpy.memmap": (0, "filename"), "h5py.File": (0, "name"), "cv2.imread": (0, ""),
+    "PIL.Image.open": (0, ""), "scipy.io.loadmat": (0, ""), "scipy.sparse.load_npz": (0, "file"),
+    "gzip.open": (0, "filename"), "bz2.open": (0, "filename"), "lzma.open": (0, "filename"), "glob.glob": (0, ""),
+    "glob.iglob": (0, ""), "tensorflow.data.TFRecordDataset": (0, "filenames"), "sqlite3.connect": (0, "database"),
+    "tensorflow.io.read_file": (0, ""), "tensorflow.io.gfile.GFile": (0, ""), "tensorflow.gfile.GFile": (0, ""),
+    "tensorflow.data.Dataset.list_files": (0, ""), "tensorflow.data.TextLineDataset": (0, "filenames"),
+    "tensorflow.io.gfile.glob": (0, ""), "mindspore.dataset.MindDataset": (0, "dataset_files"),
+    "mindspore.dataset.TFRecordDataset": (0, "dataset_files"), "mindspore.dataset.CSVDataset": (0, "dataset_files"),
+    "mindspore.dataset.TextFileDataset": (0, "dataset_files"), "mindspore.dataset.CLUEDataset": (0, "dataset_files"),
+    "torchaudio.load": (0, ""), "zipfile.ZipFile": (0, "file"), "tarfile.open": (0, "name"),
+    "sklearn.datasets.load_svmlight_file": (0, "f"),
+}  # fmt: skip
+_READ_FOLDERS = {
+    "os.listdir": (0, "path"), "os.scandir": (0, "path"), "os.walk": (0, "top"), "datasets.load_from_disk": (0, ""),
+    "sklearn.datasets.load_files": (0, "container_path"),
+    "tensorflow.keras.utils.image_dataset_from_directory": (0, "directory"),
+    "tensorflow.keras.preprocessing.image_dataset_from_directory": (0, "directory"),
+    "keras.utils.image_dataset_from_directory": (0, "directory"),
+}  # fmt: skip
+_WEIGHTS = {
+    "torch.load": (0, "f"), "joblib.load": (0, "filename"), "mindspore.load_checkpoint": (0, "ckpt_file_name"),
+    "mindspore.train.serialization.load_checkpoint": (0, "ckpt_file_name"), "torch.jit.load": (0, "f"),
+    "tensorflow.keras.models.load_model": (0, "filepath"), "keras.models.load_model": (0, "filepath"),
+    "safetensors.torch.load_file": (0, "filename"), "paddle.load": (0, "path"),
+}  # fmt: skip
+_WRITES = {
+    "numpy.save": (0, "file"), "numpy.savez": (0, "file"), "numpy.savez_compressed": (0, "file"),
+    "numpy.savetxt": (0, "fname"), "torch.save": (1, "f"), "torch.jit.save": (1, "f"), "joblib.dump": (1, "filename"),
+    "cv2.imwrite": (0, ""), "matplotlib.pyplot.savefig": (0, "fname"), "logging.FileHandler": (0, "filename"),
+    "logging.basicConfig": (9, "filename"), "mindspore.save_checkpoint": (1, "ckpt_file_name"),
+    "mindspore.train.serialization.save_checkpoint": (1, "ckpt_file_name"), "safetensors.torch.save_file": (1, ""),
+    "torchvision.utils.save_image": (1, "fp"), "torch.onnx.export": (2, "f"), "scipy.io.savemat": (0, ""),
+    "imageio.imwrite": (0, ""), "mindspore.export": (99, "file_name"),
+    "mindspore.train.serialization.export": (99, "file_name"),
+}  # fmt: skip
+_WRITE_FOLDERS = {
+    "os.makedirs": (0, "name"), "os.mkdir": (0, "path"), "tensorflow.summary.create_file_writer": (0, "logdir"),
+    "tensorflow.summary.FileWriter": (0, "logdir"), "tensorflow.io.gfile.makedirs": (0, "path"),
+    "tensorflow.gfile.MakeDirs": (0, ""), "tensorflow.saved_model.save": (1, "export_dir"),
+}  # fmt: skip
+#: readers that write when their second argument says so
+_OPENERS = frozenset({"GFile", "File", "open", "ZipFile"})
+#: folders that their call makes itself
+_STATE_FOLDERS = {
+    f"{root}.{name}": (place, "model_dir")
+    for root in ("tensorflow.estimator", "tensorflow.compat.v1.estimator")
+    for name, place in (("RunConfig", 0), ("Estimator", 1))
+}
+_ASKS = {
+    "os.path.exists": (0, ""), "os.path.isfile": (0, ""), "os.path.isdir": (0, ""), "os.remove": (0, ""),
+    "os.path.getsize": (0, ""), "shutil.rmtree": (0, "path"),
+    **{
+        f"tensorflow.{module}.{name}": (0, "")
+        for module in ("gfile", "io.gfile", "compat.v1.gfile")
+        for name in ("Exists", "exists", "IsDirectory", "isdir", "DeleteRecursively", "rmtree")
+    },
+}  # fmt: skip
+#: from somewhere to a result
+_MOVES = frozenset({"os.replace", "os.rename", "shutil.move", "shutil.copy", "shutil.copy2", "shutil.copyfile"})
+#: the last word alone tells, whatever it is called on: (place, keyword, role, is a folder)
+_METHODS = {
+    "to_csv": (0, "path_or_buf", Role.OUTPUT, False), "to_parquet": (0, "path", Role.OUTPUT, False),
+    "to_pickle": (0, "path", Role.OUTPUT, False), "to_json": (0, "path_or_buf", Role.OUTPUT, False),
+    "savefig": (0, "fname", Role.OUTPUT, False), "save_weights": (0, "filepath", Role.OUTPUT, False),
+    "save_pretrained": (0, "save_directory", Role.OUTPUT, True), "save_model": (0, "fname", Role.OUTPUT, False),
+    "SummaryWriter": (0, "log_dir", Role.OUTPUT, True), "TensorBoard": (0, "log_dir", Role.OUTPUT, True),
+    "SummaryCollector": (0, "summary_dir", Role.OUTPUT, True), "SummaryRecord": (0, "log_dir", Role.OUTPUT, True),
+    "Trainer": (99, "default_root_dir", Role.OUTPUT, True),
+    "CSVLogger": (0, "filename", Role.OUTPUT, False), "load_weights": (0, "filepath", Role.WEIGHTS, False),
+    "from_pretrained": (0, "pretrained_model_name_or_path", Role.WEIGHTS, True),
+    "flow_from_directory": (0, "directory", Role.DATA, True), "ImageFolder": (0, "root", Role.DATA, True),
+    "DatasetFolder": (0, "root", Role.DATA, True), "read_data_sets": (0, "train_dir", Role.DATA, True),
+}  # fmt: skip
+#: methods of a path itself
+_PATH_METHODS = {
+    "read_text": Role.DATA, "read_bytes": Role.DATA, "glob": Role.DATA, "rglob": Role.DATA, "iterdir": Role.DATA,
+    "write_text": Role.OUTPUT, "write_bytes": Role.OUTPUT, "mkdir": Role.OUTPUT, "exists": None, "is_file": None,
+    "is_dir": None,
+}  # fmt: skip
+_FOLDER_METHODS = frozenset({"glob", "rglob", "iterdir", "mkdir"})
+#: places of Lightning that default_root_dir does not move
+_LIGHTNING = {
+    "ModelCheckpoint": "dirpath", "TensorBoardLogger": "save_dir", "CSVLogger": "save_dir", "WandbLogger": "save_dir",
+}  # fmt: skip
+_SAVERS = re.compile(r"(?:^|_)saver$")
+#: classes and functions from elsewhere that read a data set: `VOCDataset`, `build_dataset`, `get_loader`, `load_data`
+_READERS = re.compile(
+    r"\w*(?:Dataset|DataSet|DataModule|DataProvider)|(?:get|build|create|make|load|prepare|read)_\w*(?:data|dataset|loader)s?"
+)
+#: functions and methods from elsewhere that save to a place: `save_on_master`, `dump_results`, `model.save`
+_SAVES = re.compile(r"_*(?:save|save_\w+|(?:dump|export|write)_\w+|\w+_save|save[A-Z]\w*)")
+#: keywords that say what is handed over, whoever takes it
+_DATA_KEYWORDS = frozenset("root data_root data_dir data_path dataset_path dataset_dir datadir root_dir".split())
+#: libraries whose readers are known, or take names and values instead of places
+_KNOWN = frozenset("torch torchvision torchaudio tensorflow keras mindspore mindvision sklearn pandas paddle".split())
+_NOT_FOLDERS = frozenset({"mindspore.dataset.GeneratorDataset", "mindspore.dataset.NumpySlicesDataset"})
+
+
+def find_sinks(draft: Draft) -> list[Sink]:
+    """Every path argument of the file, in source order."""
+    found = []
+    ours = [node for function in draft.functions() if _is_ours(draft, function) for node in draft.below(function)]
+    added = {id(node) for node in ours}
+    for call in draft.calls():
+        if id(call) in added:
+            continue
+        if draft.resolve(call.func) in _MOVES:
+            both = (_at(call, 0, "src", None, False), _at(call, 1, "dst", Role.OUTPUT, False))
+            found += [sink for sink in both if sink is not None]
+            continue
+        if draft.resolve(call.func) == "datasets.load_dataset":
+            found += _dataset_files(call)
+            continue
+        places = [Sink(call, path, Role.OUTPUT, is_folder) for path, is_folder in written(draft, call)]
+        sink = None if takes_over(draft, call) else _sink(draft, call)
+        if sink is not None and not any(each.path is sink.path for each in places):
+            places.append(sink)
+        found += places or _guesses(draft, call)
+    return found
+
+
+def _is_ours(draft: Draft, function: cst.FunctionDef) -> bool:
+    """A function that an earlier adaptation added: its paths are where they belong."""
+    return function.name.value.startswith("resume_") and "OUTLAST_CHECKPOINT" in draft.source(function)
+
+
+def _dataset_files(call: cst.Call) -> list[Sink]:
+    """`load_dataset("csv", data_files={"train": "a.csv"}, data_dir="d")`."""
+    folder, files = argument(call, "data_dir"), argument(call, "data_files")
+    found = [Sink(call, folder.value, Role.DATA, True)] if folder is not None else []
+    if files is None:
+        return found
+    many = files.value.elements if isinstance(files.value, cst.Dict) else ()
+    values = [each.value for each in many if isinstance(each, cst.DictElement)] if many else [files.value]
+    return found + [Sink(call, value, Role.DATA) for value in values]
+
+
+def _guesses(draft: Draft, call: cst.Call) -> list[Sink]:
+    """What is handed to a reader of data whose body is in another file."""
+    own = {each.name.value for each in draft.nodes if isinstance(each, cst.FunctionDef | cst.ClassDef)}
+    name = tail(call.func)
+    named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value in _DATA_KEYWORDS]
+    if argument(call, "download") and (place := next(iter(named), positional(call, 0))) is not None:
+        return [Sink(call, place, Role.DATA, True, is_guess=not named)]
+    if named and name not in own:
+        return [Sink(call, value, Role.DATA, is_guess=True) for value in named]
+    if _SAVES.fullmatch(name) and name not in own:
+        return [Sink(call, arg.value, Role.OUTPUT, is_guess=True) for arg in call.args if not arg.star]
+    if (
+        not _READERS.fullmatch(name)
+        or name in own
+        or name == "load_dataset"
+        or draft.resolve(call.func).partition(".")[0] in _KNOWN
+    ):
+        return []
+    return [Sink(call, arg.value, Role.DATA, is_guess=True) for arg in call.args if not arg.star]
+
+
+def _sink(draft: Draft, call: cst.Call) -> Sink | None:
+    name, last = draft.resolve(call.func), tail(call.func)
+    for table, role, is_folder in (
+        (_READS, Role.DATA, False), (_READ_FOLDERS, Role.DATA, True), (_WEIGHTS, Role.WEIGHTS, False),
+        (_WRITES, Role.OUTPUT, False), (_WRITE_FOLDERS, Role.OUTPUT, True),
+        (_STATE_FOLDERS, Role.OUTPUT, True), (_ASKS, None, False),
+    ):  # fmt: skip
+        if name in table:
+            is_written = table is _READS and last in _OPENERS and _writes(call)
+            return _at(
+                call, *table[name], Role.OUTPUT if is_written else role, is_folder, makes=table is _WRITE_FOLDERS
+            )
+    if name in ("open", "io.open", "codecs.open") and isinstance(call.func, cst.Name | cst.Attribute):
+        return _at(call, 0, "file", Role.OUTPUT if _writes(call) else Role.DATA, False)
+    if name.startswith("pandas.read_"):
+        return _at(call, 0, "filepath_or_buffer", Role.DATA, False)
+    if name.startswith("torchvision.datasets."):
+        return _at(call, 0, "root", Role.DATA, True)
+    if name.startswith("torch_geometric.datasets."):
+        return _at(call, 0, "root", Role.DATA, True)
+    if name.startswith("mindvision.dataset."):
+        return _at(call, 0, "path", Role.DATA, True)
+    if name.startswith("mindspore.dataset.") and last.endswith("Dataset") and name not in _NOT_FOLDERS:
+        return _at(call, 0, "dataset_dir", Role.DATA, True)
+    return _method(draft, call, name, last)
+
+
+def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
+    if last in _LIGHTNING and (name.startswith(("lightning", "pytorch_lightning")) or argument(call, _LIGHTNING[last])):
+        return _at(call, 0 if last != "WandbLogger" else 1, _LIGHTNING[last], Role.OUTPUT, True)
+    if last == "ModelCheckpoint":
+        # MindSpore names the folder, Keras the file.
+        if name.startswith("mindspore.") or argument(call, "directory"):
+            return _at(call, 1, "directory", Role.OUTPUT, True)
+        return _at(call, 0, "filepath", Role.OUTPUT, False)
+    if TRAINING_ARGUMENTS.fullmatch(last):
+        return _at(call, 0, "output_dir", Role.OUTPUT, True)
+    if last in _METHODS and not (last == "save_model" and len(call.args) > 1):
+        return _at(call, *_METHODS[last])
+    if not isinstance(call.func, cst.Attribute):
+        return None
+    owner = tail(call.func.value)
+    if last in ("save", "restore") and _SAVERS.search(owner.lower()):
+        return _at(call, 1, "save_path", Role.OUTPUT if last == "save" else Role.WEIGHTS, False)
+    if last in _PATH_METHODS and _is_path(draft, call.func.value):
+        role = _PATH_METHODS[last]
+        return Sink(call, call.func.value, role, last in _FOLDER_METHODS, makes=last == "mkdir")
+    if last == "open" and _is_path(draft, call.func.value):
+        mode = inner(positional(call, 0))
+        return Sink(call, call.func.value, Role.OUTPUT if set(mode) & set("wax") else Role.DATA)
+    return None
+
+
+def _is_path(draft: Draft, node: cst.BaseExpression) -> bool:
+    """`Path("x")`, `Path("x") / "y"`, or a name; for a name the flow decides."""
+    if isinstance(node, cst.BinaryOperation):
+        return isinstance(node.operator, cst.Divide) and _is_path(draft, node.left)
+    if isinstance(node, cst.Call):
+        return draft.resolve(node.func) in ("pathlib.Path", "pathlib.PurePath")
+    return isinstance(node, cst.Name) and "pathlib" in draft.names.roots
+
+
+def _at(
+    call: cst.Call, place: int, keyword: str, role: Role | None, is_folder: bool, *, makes: bool = False
+) -> Sink | None:
+    named = argument(call, keyword) if keyword else None
+    path = named.value if named else positional(call, place)
+    return None if path is None else Sink(call, path, role, is_folder, makes)
+
+
+def _writes(call: cst.Call) -> bool:
+    named = argument(call, "mode")
+    mode = inner(named.value if named else positional(call, 1))
+    return bool(set(mode) & set("wax"))

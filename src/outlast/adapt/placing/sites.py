@@ -1,0 +1,56 @@
+"""Literals that are paths."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.placing.sources import Literal
+from outlast.migrate.tree import inner
+
+_PLACEHOLDER = re.compile(r"%[-0-9.]*[a-zA-Z(]|\{|[*?]")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A literal that is a path: whole (`is_folder`), or with a file's name at its end."""
+
+    literal: Literal
+    text: str  # up to the first placeholder of an f-string
+    is_folder: bool
+    is_here: bool = False  # `"./"` as the whole of an argument: nothing can follow right behind it
+
+    @property
+    def is_formatted(self) -> bool:
+        return isinstance(self.literal, cst.FormattedString)
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders of the path, without a leading `./`."""
+        folder = self.text.rstrip("/") if self.is_folder and not self.is_formatted else self.text.rpartition("/")[0]
+        parts = folder.split("/") if folder or self.text.startswith("/") else []
+        # A folder whose name is filled in or found later must stay where the filling in finds it.
+        whole = list(itertools.takewhile(lambda part: not _PLACEHOLDER.search(part), parts))
+        return whole[1:] if whole[:1] == ["."] else whole
+
+    @property
+    def is_opaque(self) -> bool:
+        """A path of Windows: nothing below it can be told apart where there are only slashes."""
+        return "\\" in self.text
+
+
+def text_of(literal: Literal) -> str:
+    if isinstance(literal, cst.SimpleString):
+        return inner(literal)
+    first = literal.parts[0] if literal.parts else None
+    return first.value if isinstance(first, cst.FormattedStringText) else ""
+
+
+def enclosed(draft: Draft, literal: cst.CSTNode, text: str) -> str:
+    """In brackets, unless nothing around the literal binds tighter than `or`."""
+    loose = (cst.Arg, cst.Assign, cst.AnnAssign, cst.DictElement, cst.Element, cst.Return, cst.Param)
+    return text if isinstance(draft.parent(literal), loose) else f"({text})"

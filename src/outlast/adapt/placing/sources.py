@@ -1,0 +1,57 @@
+"""What a path may come from, and what lies between that and the call that takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+from outlast.adapt.needs import Role
+from outlast.adapt.placing.sinks import Sink
+from outlast.adapt.placing.spelling import UNKNOWN
+
+Literal = cst.SimpleString | cst.FormattedString
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A name on the way from a call to its source, and the expression of that level, which begins with it."""
+
+    node: cst.Name | cst.Attribute | cst.Subscript
+    whole: cst.BaseExpression | None  # None where nothing can be put around it
+
+
+@dataclass(frozen=True)
+class Use:
+    """One way from a call back to a source: a literal, an option, or, where that is unknown, the expression itself."""
+
+    sink: Sink
+    is_folder: bool
+    literal: Literal | None = None
+    option: str = ""  # `x` of `args.x`, or a parameter of a command's function
+    other: cst.BaseExpression | None = None  # a configuration from elsewhere
+    after: str = ""  # what the path goes on with behind the source, as far as it is known
+    hops: tuple[Hop, ...] = ()
+    whole: cst.BaseExpression | None = None  # the expression of the source's level, which begins with it
+    put: cst.BaseExpression | None = None  # where the path is put together: the level at which text follows
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a source; else only what begins with something unknown."""
+        return self.literal is not None or bool(self.option) or self.other is not None
+
+    @property
+    def is_stem(self) -> bool:
+        """Whether the source is the start of a name, which the path goes on with."""
+        return bool(self.after) and not self.is_folder
+
+    def before(self, text: str) -> Use:
+        """The use of what stands before a text."""
+        if not text:
+            return self
+        is_open = text.startswith(UNKNOWN) and self.role is not Role.OUTPUT
+        return replace(self, after=text + self.after, is_folder=text.startswith("/") or is_open, put=self.whole)
+
+    @property
+    def role(self) -> Role | None:
+        return self.sink.role

@@ -1,0 +1,1 @@
+"""Loops that a script writes itself: what they train and carry from round to round, kept and put back."""

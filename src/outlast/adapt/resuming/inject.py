@@ -1,0 +1,92 @@
+"""Putting the lines of a training's state around its loop."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.cells import are_spread
+from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.pace import clock, is_quick, paced
+from outlast.adapt.resuming.parameters import mindspore_lines
+from outlast.adapt.resuming.ranks import may_be_several
+from outlast.adapt.resuming.state import RULE, Names, State, plain_lines, torch_lines
+from outlast.adapt.resuming.tensors import session_lines, tensorflow_lines
+from outlast.migrate.engine import Kind
+
+_LINES = {
+    "torch": torch_lines,
+    "plain": plain_lines,
+    "session": session_lines,
+    "tensorflow": tensorflow_lines,
+    "mindspore": mindspore_lines,
+}
+
+
+def inject(
+    draft: Draft, values: Values, state: State, value: str, *, file: str = "resume", repeats: bool = False
+) -> None:
+    """Make a loop go on from its last whole checkpoint and leave one after each round."""
+    names = dataclasses.replace(Names.choose(draft, values.loop.variable), file=file)
+    if repeats:
+        # A training that is done goes through its loop no more, and what follows comes out as before.
+        names = dataclasses.replace(names, count=draft.free("training_count"))
+        draft.need_import("itertools")
+        draft.add_on_top([f"{names.count} = itertools.count()"])
+    if (state.kind == "torch" and may_be_several(draft)) or (state.kind == "mindspore" and are_spread(draft)):
+        names = dataclasses.replace(names, here=draft.free("saves_here"))
+    draft.need_import("os")
+    before, after = _LINES[state.kind](draft, values, state, names, value)
+    loop = values.loop
+    when = [names.folder, *([names.here] if names.here else [])]
+    last = _is_last(draft, values)
+    if values.outliving and last:
+        when.append(last[0])
+    if is_quick(draft, values, state.kind, state.steps):
+        due, now = draft.free("resume_due"), clock(draft)
+        before.append(f"{due} = {now}")
+        is_due = f"{now} >= {due}"
+        # A training that is done stays done, however soon after its last checkpoint.
+        when.append(f"({is_due} or {last[1]})" if last and not values.outliving else is_due)
+        after = paced(after, due, now)
+    draft.add_before(loop.top, before)
+    if loop.is_apart and isinstance(loop.node, cst.For):
+        start = f" - ({draft.source(loop.first)})" if loop.first is not None else ""
+        draft.need_import("itertools")
+        draft.replace(loop.node.iter, f"itertools.islice({draft.source(loop.node.iter)}, {names.first}{start}, None)")
+    elif loop.first is not None:
+        draft.replace(loop.first, names.first)
+    elif loop.counter is not None:
+        at = draft.start(loop.counter.args[0]) if loop.counter.args else draft.span(loop.counter)[1] - 1
+        draft.insert(at, f"{names.first}, " if loop.counter.args else names.first)
+    if loop.numbered is not None:
+        draft.insert(draft.span(loop.numbered)[1] - 1, f", {names.first}")
+    draft.add_at_end(loop.node.body, [f"if {' and '.join(when)}:", *("    " + line for line in after)])
+    kept = [name for name in state.kept if name != loop.variable]
+    loaded = state.loaded if state.kind != "session" else ()
+    what = ", ".join([*loaded, *(name for name, _ in state.groups), *state.tensors, *state.generators, *kept])
+    draft.say(
+        Kind.CHANGED,
+        RULE,
+        loop.node,
+        f"goes on from its last checkpoint ({loop.variable}{', ' + what if what else ''})",
+    )
+
+
+def _is_last(draft: Draft, values: Values) -> tuple[str, str] | None:
+    """Expressions for "another round follows" and "this was the last one", at the end of a round."""
+    loop = values.loop
+    if isinstance(loop.node, cst.While) and not loop.is_endless:
+        test = draft.source(loop.node.test)
+        return f"({test})", f"not ({test})"
+    if loop.stop is None:
+        return None
+    stop = draft.source(loop.stop)
+    if loop.stride is not None and not isinstance(loop.stride, cst.Integer):
+        # It may count downwards.
+        rest = f"len(range({loop.variable}, {stop}, {draft.source(loop.stride)}))"
+        return f"{rest} > 1", f"{rest} <= 1"
+    stride = draft.source(loop.stride) if loop.stride is not None else "1"
+    return f"{loop.variable} + {stride} < {stop}", f"{loop.variable} + {stride} >= {stop}"

@@ -1,0 +1,106 @@
+"""Which values go into a checkpoint as they are: what goes from round to round and has no state to be asked for."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.state import PASSING, RULE, Refusal
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import dotted, tail
+
+#: Values that cannot be kept in a file.
+NOT_KEPT = frozenset(
+    "open iter DataLoader SummaryWriter writer tqdm Thread Process socket connect Session getLogger map zip filter "
+    "enumerate Popen urlopen reader".split()
+)
+_PLAIN = (
+    cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.UnaryOperation, cst.List, cst.Dict, cst.Attribute, cst.Set,
+    cst.Tuple, cst.BinaryOperation, cst.Subscript, cst.ListComp, cst.DictComp, cst.IfExp, cst.Comparison,
+)  # fmt: skip
+_CONTAINERS = frozenset(
+    "list dict set deque defaultdict Counter OrderedDict array zeros ones empty full default_rng RandomState "
+    "Random".split()
+)
+#: Methods that change a container.
+CHANGES = frozenset(
+    "append extend insert add update pop remove clear setdefault appendleft popleft extendleft discard".split()
+)
+#: Parameters that are handed on and not changed.
+_PASSED = re.compile("f|fh|file|log|logger|writer|args|cfg|config")
+
+
+def global_names(draft: Draft, values: Values) -> list[str]:
+    """Names of the module that functions change while the loop runs: `global best_acc`."""
+    called = {tail(call.func) for call in draft.calls(values.loop.node.body)}
+    found = []
+    for function in draft.functions():
+        names = {
+            tail(item.name) for node in draft.below(function) if isinstance(node, cst.Global) for item in node.names
+        }
+        if not names or function.name.value not in called:
+            continue
+        if values.scope is not draft.module:
+            raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
+        found += [name for name in values.origins if name in names]
+    return list(dict.fromkeys(found))
+
+
+def is_plain(value: cst.BaseExpression | None) -> bool:
+    """Whether a value of that origin can be kept in a file as it is."""
+    made = tail(value.func) if isinstance(value, cst.Call) else ""
+    return isinstance(value, _PLAIN) or made in _CONTAINERS or made in ("float", "int", "time", "len", "max", "min")
+
+
+def kept_fields(draft: Draft, values: Values, whole: list[str]) -> list[str]:
+    """`self.best` and its like: plain at first, and changed by the class that holds the loop."""
+    kept = []
+    for name, first in values.changing_fields().items():
+        if name in whole:
+            continue
+        if is_plain(first):
+            kept.append(name)
+        elif isinstance(first, cst.Call):
+            said = f"{name} starts anew in each stint"
+            draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")
+    return kept
+
+
+def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool = False) -> tuple[str, ...]:
+    """What goes round by value. Data sets and devices only pass through; files and threads cannot be kept."""
+    kept = []
+    for name in values.carried():
+        origin = values.origins[name]
+        made = tail(origin.func) if isinstance(origin, cst.Call) else ""
+        is_rebound = name in values.bound
+        if name in without or made in NOT_KEPT or (made in PASSING and not is_rebound):
+            continue
+        if name == "self" or (origin is not None and any(isinstance(e, cst.Lambda) for e in draft.below(origin))):
+            continue
+        if torch and not is_rebound and not _is_kept(draft, origin, made):
+            if isinstance(origin, cst.Call) and _is_updated(draft, values, name):
+                said = f"{name} starts anew in each stint"
+                draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")
+            continue
+        is_opened = values.scope is draft.module or bool(_PASSED.fullmatch(name))
+        if not torch and origin is None and not is_rebound and is_opened:
+            continue
+        kept.append(name)
+    return tuple(kept)
+
+
+def _is_updated(draft: Draft, values: Values, name: str) -> bool:
+    """`ema.update(model)`, `meter.step()`: something of an unknown kind that goes along with the training."""
+    words = {f"{name}.{word}" for word in ("update", "step", "append", "push", "add")}
+    return any(dotted(call.func) in words for call in draft.calls(values.loop.node.body))
+
+
+def _is_kept(draft: Draft, origin: cst.BaseExpression | None, made: str) -> bool:
+    """Whether a torch script changes such a thing in place: containers, arrays, and plain classes of its own."""
+    if not isinstance(origin, cst.Call):
+        return isinstance(origin, cst.List | cst.Dict | cst.Set | cst.ListComp | cst.DictComp)
+    own = next((node for node in draft.nodes if isinstance(node, cst.ClassDef) and node.name.value == made), None)
+    return made in _CONTAINERS or (own is not None and all(tail(base.value) == "object" for base in own.bases))

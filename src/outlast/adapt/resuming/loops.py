@@ -1,0 +1,378 @@
+"""The values that go round in the training loop of a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.resuming.changes import changed_in
+from outlast.adapt.resuming.counters import Loop, is_plain_read
+from outlast.migrate.tree import argument, dotted, positional, tail
+
+_BINDERS = (cst.AssignTarget, cst.CompFor, cst.AsName, cst.Param, cst.ListComp, cst.GeneratorExp, cst.DictComp,
+            cst.SetComp, cst.Lambda, cst.NamedExpr)  # fmt: skip
+
+
+class Values:
+    """Names of a loop's function: which are there before it, which it changes, which live on behind it."""
+
+    def __init__(self, draft: Draft, loop: Loop) -> None:
+        self.draft = draft
+        self.loop = loop
+        self.scope: Scope = draft.scope(loop.node)
+        self.origins: dict[str, cst.BaseExpression | None] = {}
+        #: name → every statement that binds it before the loop, with the value
+        self.bindings: dict[str, list[tuple[cst.CSTNode, cst.BaseExpression | None]]] = {}
+        start, end = draft.span(loop.node)
+        self._body = [node for node in draft.below(loop.node.body) if draft.scope(node) is self.scope]
+        self._before(start)
+        self.changed = self.bound | set(changed_in(draft, self._body, self.origins))
+        after = [node for node in self._own() if draft.start(node) >= end]
+        #: bound in the loop alone, read behind it
+        self.outliving = {
+            node.value
+            for node in after
+            if isinstance(node, cst.Name) and node.value in self.bound and node.value not in self.origins
+        }
+        is_read = any(node.value == loop.variable and not self._is_counted_anew(node) for node in after)
+        # What a `while` loop counts with is there before it and saved like any value; a `for` loop binds it.
+        if is_read and loop.counter is not None:
+            self.outliving.add(loop.variable)
+
+    @property
+    def now_and_then(self) -> list[str]:
+        """Names that only some rounds bind, and that are read behind the loop: `best_epoch` of the best round."""
+        always = {
+            name
+            for node in self._body
+            for name in targets_of(node)
+            if not any(isinstance(each, cst.If) for each in _until(self.draft, node, self.loop.node))
+        }
+        return sorted(self.outliving - always - {self.loop.variable})
+
+    def _is_counted_anew(self, node: cst.Name) -> bool:
+        """Whether another loop with the same counter gives a name its value."""
+        return any(isinstance(each, cst.For) and tail(each.target) == node.value for each in self.draft.above(node))
+
+    def _own(self) -> Iterator[cst.Name]:
+        return (
+            node
+            for node in self.draft.below(self.scope)
+            if isinstance(node, cst.Name) and self.draft.scope(node) is self.scope
+        )
+
+    def _before(self, start: int) -> None:
+        if isinstance(self.scope, cst.FunctionDef):
+            for param in (*self.scope.params.params, *self.scope.params.kwonly_params):
+                self.origins[param.name.value] = None
+        for node in self.draft.below(self.scope):
+            if self.draft.scope(node) is not self.scope or isinstance(node, cst.ClassDef):
+                continue
+            if (
+                isinstance(node, cst.Assign | cst.AnnAssign)
+                and self.draft.start(node) < start
+                and not self._in_class(node)
+            ):
+                targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
+                for target in targets:
+                    self._originate(target, node.value, self.draft.statement(node))
+            elif (
+                isinstance(node, cst.AsName)
+                and isinstance(self.draft.parent(node), cst.WithItem)
+                and self.draft.start(node) < start
+            ):
+                self.origins[tail(node.name)] = None
+
+    def _in_class(self, node: cst.CSTNode) -> bool:
+        return any(isinstance(each, cst.ClassDef) for each in _until(self.draft, node, self.scope))
+
+    def _originate(self, target: cst.CSTNode, value: cst.BaseExpression | None, where: cst.CSTNode) -> None:
+        if isinstance(target, cst.Name):
+            # `None` stands for "none of it this time": what it is otherwise tells more.
+            if not (is_none(value) and target.value in self.origins):
+                self.origins[target.value] = chosen(value)
+            self.bindings.setdefault(target.value, []).append((where, value))
+        elif isinstance(target, cst.Tuple | cst.List):
+            same = isinstance(value, cst.Tuple) and len(value.elements) == len(target.elements)
+            for at, element in enumerate(target.elements):
+                part = value.elements[at].value if same and isinstance(value, cst.Tuple) else value
+                self._originate(element.value, part, where)
+
+    def may_be_none(self, name: str) -> bool:
+        """Whether a name can be `None` when the loop starts."""
+        if name.startswith("self."):
+            return any(has_none(value) for value in self._field_values().get(name, []))
+        bindings = self.bindings.get(name, [])
+        sure = max((at for at, (where, _) in enumerate(bindings) if self._is_sure(where)), default=0)
+        return any(has_none(value) for _, value in bindings[sure:])
+
+    def may_be_missing(self, name: str) -> bool:
+        """Whether a name can be unbound when the loop starts: each binding is in some branch, and so is each use."""
+        bindings = self.bindings.get(name, [])
+        if not bindings or any(self._is_sure(where) for where, _ in bindings) or self._has_else(bindings):
+            return False
+        uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
+        asked = {word for where, _ in bindings for word in self._asked(where, self.scope)}
+        # A condition about something else (`if step % 4 == 0`) is no sign that there may be nothing to use.
+        return all(asked & {*self._asked(use, self.loop.node)} for use in uses)
+
+    def condition(self, name: str) -> str:
+        """The condition under which a name is there, where it is one that can be asked again."""
+        found = {self.condition_at(where) for where, _ in self.bindings.get(name, [])}
+        return (found.pop() or "") if len(found) == 1 else ""
+
+    def condition_at(self, statement: cst.CSTNode) -> str | None:
+        """The condition of a statement before the loop; empty where there is none, None where it cannot be asked."""
+        if self._is_sure(statement):
+            return ""
+        block = self.draft.parent(statement)
+        around = self.draft.parent(block) if block is not None else None
+        if not isinstance(around, cst.If) or not self._is_sure(around) or around.body is not block:
+            return None
+        names = {each.value for each in (around.test, *self.draft.below(around.test)) if isinstance(each, cst.Name)}
+        is_same = is_plain_read(self.draft, around.test) and not names & self.changed
+        return self.draft.source(around.test) if is_same else None
+
+    def _asked(self, node: cst.CSTNode, within: cst.CSTNode) -> Iterator[str]:
+        """Names in the conditions around a node."""
+        before = node
+        for each in _until(self.draft, node, within):
+            test = each.test if isinstance(each, cst.If | cst.IfExp) and before is not each.test else None
+            test = each.left if isinstance(each, cst.BooleanOperation) and before is not each.left else test
+            for part in (test, *self.draft.below(test)) if test is not None else ():
+                around = self.draft.parent(part)
+                is_part = isinstance(around, cst.Attribute | cst.Subscript) and part is not test
+                if isinstance(part, cst.Name | cst.Attribute | cst.Subscript) and not is_part:
+                    yield self.draft.source(part)
+            before = each
+
+    def _is_sure(self, where: cst.CSTNode) -> bool:
+        """Whether a statement is always run before the loop: its block, or a `with` in it, holds the loop too."""
+        around = {id(each) for each in self.draft.above(self.loop.node)} | {id(self.scope)}
+        for each in self.draft.above(where):
+            if id(each) in around:
+                return True
+            if not isinstance(each, cst.IndentedBlock | cst.With):
+                return False
+        return True
+
+    def _has_else(self, bindings: list[tuple[cst.CSTNode, cst.BaseExpression | None]]) -> bool:
+        """Whether one of several branches binds it behind `else`; those before it then do so too, or end the script."""
+        return len(bindings) > 1 and any(
+            isinstance(self.draft.parent(block), cst.Else)
+            for where, _ in bindings
+            if isinstance(block := self.draft.parent(where), cst.IndentedBlock)
+        )
+
+    @property
+    def bound(self) -> set[str]:
+        """Names that the loop binds itself."""
+        return {name for node in self._body for name in targets_of(node) if name}
+
+    @property
+    def source(self) -> str:
+        return self.draft.source(self.loop.node)
+
+    @property
+    def owner(self) -> cst.ClassDef | None:
+        """The class whose method holds the loop."""
+        return next((each for each in self.draft.above(self.loop.node) if isinstance(each, cst.ClassDef)), None)
+
+    @property
+    def reach(self) -> str:
+        """What the loop runs: its own lines, and its class where it calls methods of that."""
+        calls = any(dotted(call.func).startswith("self.") for call in self.draft.calls(self.loop.node.body))
+        return self.draft.source(self.owner) if calls and self.owner is not None else self.source
+
+    def changing_fields(self) -> dict[str, cst.BaseExpression]:
+        """`self.x` → its first value, for those that `__init__` sets and another method changes."""
+        first: dict[str, cst.BaseExpression] = {}
+        changed: set[str] = set()
+        for node in self.draft.below(self.owner) if self.owner is not None else ():
+            function = self.draft.scope(node)
+            begins = isinstance(function, cst.FunctionDef) and function.name.value == "__init__"
+            if isinstance(node, cst.Assign):
+                for target in (dotted(each.target) for each in node.targets):
+                    first.update({target: node.value} if begins else {})
+                    changed.update(() if begins else {target})
+            elif isinstance(node, cst.AugAssign) and not begins:
+                changed.add(dotted(node.target))
+            elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and not begins:
+                changed.update({dotted(node.func.value)} if node.func.attr.value in ("append", "extend") else ())
+        return {
+            name: value
+            for name, value in first.items()
+            if name in changed and name.startswith("self.") and name.count(".") == 1
+        }
+
+    def fields(self) -> dict[str, cst.BaseExpression]:
+        """`self.x` → its value, for those that the loop's class sets to one thing, or to that and `None`."""
+        some = {
+            name: [chosen(value) for value in values if not is_none(value)]
+            for name, values in self._field_values().items()
+        }
+        return {name: values[0] for name, values in some.items() if len(values) == 1 and values[0] is not None}
+
+    def _field_values(self) -> dict[str, list[cst.BaseExpression]]:
+        found: dict[str, list[cst.BaseExpression]] = {}
+        for node in self.draft.below(self.owner) if self.owner is not None else ():
+            if isinstance(node, cst.Assign):
+                name = dotted(node.targets[0].target)
+                if name.startswith("self.") and name.count(".") == 1:
+                    found.setdefault(name, []).append(node.value)
+        return found
+
+    def is_used(self, name: str) -> bool:
+        """Whether the loop reads a name, or, for names of the module, a function that it calls does."""
+        if any(isinstance(node, cst.Name) and node.value == name for node in self._body):
+            return True
+        return self.scope is self.draft.module and any(
+            isinstance(node, cst.Name) and node.value == name
+            for function in self.run_functions()
+            if name not in {param.name.value for param in function.params.params}
+            for node in self.draft.below(function.body)
+        )
+
+    def run_functions(self) -> list[cst.FunctionDef]:
+        """Functions of the file that the loop calls, and those that these call."""
+        by_name = {function.name.value: function for function in self.draft.functions()}
+        found: dict[str, cst.FunctionDef] = {}
+        open_nodes: list[cst.CSTNode] = [self.loop.node.body]
+        while open_nodes:
+            for call in self.draft.calls(open_nodes.pop()):
+                name = tail(call.func)
+                if isinstance(call.func, cst.Name) and name in by_name and name not in found:
+                    found[name] = by_name[name]
+                    open_nodes.append(by_name[name].body)
+        return list(found.values())
+
+    def carried(self) -> list[str]:
+        """What must be saved for the next round, in source order."""
+        counter = self.loop.variable if self.loop.counter is not None else "_"
+        found = [name for name in self.origins if name in self.changed and name not in (counter, "_")]
+        found = [name for name in found if self.is_surely_there(name) or not self._is_made_anew(name)]
+        return [name for name in found if not self._is_replaced(name)]
+
+    def _is_replaced(self, name: str) -> bool:
+        """Whether each round that uses a name first gives it another value, in the block of all these uses."""
+        end = self.draft.span(self.loop.node)[1]
+        elsewhere = [self.draft.below(each.body) for each in self.draft.functions() if self.scope is self.draft.module]
+        others = [node for nodes in elsewhere for node in nodes if isinstance(node, cst.Name) and node.value == name]
+        test = self.loop.node.test if isinstance(self.loop.node, cst.While) else None
+        tested = (test, *self.draft.below(test)) if test is not None else ()
+        uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
+        target = self.draft.parent(uses[0]) if uses else None
+        bound = self.draft.parent(target) if isinstance(target, cst.AssignTarget) else None
+        if others or not isinstance(bound, cst.Assign) or any(tail(each) == name for each in tested):
+            return False
+        if any(node.value == name and self.draft.start(node) >= end for node in self._own()):
+            return False
+        block = self.draft.parent(self.draft.statement(bound))
+        reads = (bound.value, *self.draft.below(bound.value))
+        return not any(tail(each) == name for each in reads if isinstance(each, cst.Name)) and all(
+            any(each is block for each in self.draft.above(use)) for use in uses
+        )
+
+    def is_surely_there(self, name: str) -> bool:
+        """Whether a name has a value when the loop starts, whatever branches are taken before."""
+        bindings = self.bindings.get(name, [])
+        return not bindings or any(self._is_sure(where) for where, _ in bindings) or self._has_else(bindings)
+
+    def _is_made_anew(self, name: str) -> bool:
+        """Whether each round that uses a name gives it a value first, and nothing behind the loop reads it."""
+        end = self.draft.span(self.loop.node)[1]
+        if any(node.value == name and self.draft.start(node) >= end for node in self._own()):
+            return False
+        uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
+        if not uses or not self._binds(uses[0]):
+            return False
+        first = self._line_of_body(uses[0])
+        return isinstance(first, cst.SimpleStatementLine) or all(self._line_of_body(use) is first for use in uses)
+
+    def _line_of_body(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The statement of the loop's own body that holds a node."""
+        chain = [node, *self.draft.above(node)]
+        return chain[next(at for at, each in enumerate(chain) if each is self.loop.node.body) - 1]
+
+    def early_reads(self) -> list[str]:
+        """Names bound in the loop alone that are read before they are bound: the round before is needed."""
+        seen: set[str] = set()
+        found = []
+        only_here = self.bound - set(self.origins) - {self.loop.variable}
+        for node in self._body:
+            if isinstance(node, cst.Name) and node.value in only_here and node.value not in seen:
+                seen.add(node.value)
+                if not self._binds(node):
+                    found.append(node.value)
+        return found
+
+    def _binds(self, node: cst.Name) -> bool:
+        """Whether the first sight of a name is its binding; in `a = f(b)` and comprehensions the value comes later."""
+        for each in self.draft.above(node):
+            if isinstance(each, cst.AssignTarget) and isinstance(each.target, cst.Subscript):
+                return False  # `seen[epoch] = loss` fills what was there
+            if isinstance(each, _BINDERS):
+                return True
+            if isinstance(each, cst.For) and each is not self.loop.node:
+                return any(below is node for below in (each.target, *self.draft.below(each.target)))
+            if isinstance(each, cst.Arg) and each.keyword is node:
+                return True
+            if isinstance(each, cst.Attribute) and each.attr is node:
+                return True
+            if isinstance(each, cst.SimpleStatementLine):
+                return False
+        return False
+
+
+def is_none(value: cst.CSTNode | None) -> bool:
+    return isinstance(value, cst.Name) and value.value == "None"
+
+
+def has_none(value: cst.CSTNode | None) -> bool:
+    return is_none(value) or (isinstance(value, cst.IfExp) and (has_none(value.body) or has_none(value.orelse)))
+
+
+def chosen(value: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    """What a value is when it is made: the call in `Scaler() if fast else None`."""
+    if isinstance(value, cst.IfExp):
+        return next((each for each in (value.body, value.orelse) if isinstance(each, cst.Call)), value)
+    return value
+
+
+def _until(draft: Draft, node: cst.CSTNode, scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    for each in draft.above(node):
+        if each is scope:
+            return
+        yield each
+
+
+def targets_of(node: cst.CSTNode) -> Iterator[str]:
+    if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.NamedExpr):
+        yield from _plain(node.target)
+    elif isinstance(node, cst.AsName):
+        yield tail(node.name)
+
+
+def _plain(target: cst.CSTNode) -> Iterator[str]:
+    if isinstance(target, cst.Name):
+        yield target.value
+    elif isinstance(target, cst.Tuple | cst.List):
+        for element in target.elements:
+            yield from _plain(element.value)
+
+
+def parameters_of(call: cst.Call, draft: Draft) -> list[str]:
+    """The models whose `.parameters()` an optimizer was given: `model`, or `self.model`."""
+    owners = [
+        dotted(each.func.value) for each in draft.calls(call)
+        if isinstance(each.func, cst.Attribute) and each.func.attr.value in ("parameters", "named_parameters")
+    ]  # fmt: skip
+    models = [".".join(owner.split(".")[: 2 if owner.startswith("self.") else 1]) for owner in owners]
+    return list(dict.fromkeys(model for model in models if model))
+
+
+def keyword_or_place(call: cst.Call, keyword: str, place: int) -> cst.BaseExpression | None:
+    named = argument(call, keyword)
+    return named.value if named else positional(call, place)

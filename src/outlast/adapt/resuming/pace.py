@@ -1,0 +1,86 @@
+"""How often the state of a training is saved.
+
+A round that is an epoch ends with a checkpoint. A round that is one step of an optimizer may take less time than saving
+does; then saving takes at most a twentieth of the time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.loops import Values
+from outlast.migrate.tree import dotted, tail
+
+#: Seconds between two checkpoints, at least.
+_SECONDS = 30
+#: Steps of these are no steps of a training.
+_BESIDE = re.compile(r"(?:\w*_)?(?:sched\w*|scheduler|profiler|prof|env|envs|pbar|bar|warmup\w*|ema|lr_\w+)", re.I)
+_STEPS = frozenset({"apply_gradients", "train_on_batch", "partial_fit", "optimize_parameters", "train_one_step"})
+_LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp)
+#: Rounds that are long by what they are called.
+_LONG = re.compile(r"(?:\w+_)?(?:n?epochs?|ep|e|gen|generation|episodes?|rounds?|trial)(?:_\w+)?", re.I)
+
+
+def is_quick(draft: Draft, values: Values, kind: str, steps: frozenset[str] = frozenset()) -> bool:
+    """Whether a round is one step; `steps` are called to make one, beside what every script calls so."""
+    body = values.loop.node.body
+    if kind == "plain":
+        return not _LONG.fullmatch(values.loop.variable) and not any(
+            isinstance(node, cst.For | cst.While) for node in draft.below(body)
+        )
+    depths = list(_steps(draft, body, {values.loop.node.body}, kind, steps))
+    return bool(depths) and not any(depths)
+
+
+def _steps(
+    draft: Draft, block: cst.CSTNode, seen: set[cst.CSTNode], kind: str, steps: frozenset[str]
+) -> Iterator[bool]:
+    """For each step of an optimizer that a round makes, whether it is inside a loop of the round."""
+    by_name = {function.name.value: function for function in draft.functions()}
+    for call in draft.calls(block):
+        is_inner = any(isinstance(each, _LOOPS) for each in _up_to(draft, call, block))
+        if dotted(call.func) in steps or _is_step(call, kind):
+            yield is_inner
+        function = by_name.get(tail(call.func))
+        is_own = isinstance(call.func, cst.Name) or dotted(call.func) == f"self.{tail(call.func)}"
+        if function is not None and is_own and function.body not in seen:
+            inner = _steps(draft, function.body, {*seen, function.body}, kind, steps)
+            yield from (is_inner or each for each in inner)
+
+
+def _up_to(draft: Draft, node: cst.CSTNode, block: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    for each in draft.above(node):
+        if each is block:
+            return
+        yield each
+
+
+def _is_step(call: cst.Call, kind: str) -> bool:
+    name = tail(call.func)
+    if not isinstance(call.func, cst.Attribute):
+        return False
+    if kind == "session":
+        return name == "run"
+    return name in _STEPS or (name == "step" and not _BESIDE.fullmatch(tail(call.func.value)))
+
+
+def clock(draft: Draft) -> str:
+    """An expression for the time that passes; `from time import time` has taken the name of the module."""
+    name = draft.names.name_for("time", [draft.module])
+    if not name and "time" in draft.words:
+        return "os.times().elapsed"
+    draft.need_import("time")
+    return f"{name or 'time'}.monotonic()"
+
+
+def paced(lines: list[str], due: str, now: str) -> list[str]:
+    """Lines that save, and say when the next time is."""
+    return [
+        f"{due} = {now}",
+        *lines,
+        f"{due} = {now} + max({_SECONDS}, 20 * ({now} - {due}))",
+    ]

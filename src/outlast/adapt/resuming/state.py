@@ -1,0 +1,319 @@
+"""The lines that restore a training's state before its loop and save it at the end of each round: torch and plain."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.ranks import are_several, first_lines
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import tail
+
+RULE = "resume"
+ENVIRON = 'os.environ.get("OUTLAST_CHECKPOINT")'
+#: Made by these, a value only passes through the loop.
+PASSING = frozenset(
+    "device DataLoader MNIST CIFAR10 ImageFolder Compose parse_args ArgumentParser CrossEntropyLoss MSELoss "
+    "TensorDataset time perf_counter load read_csv".split()
+)
+
+#: Generators that hold their own numbers.
+_OWN_STATE = frozenset({"default_rng", "RandomState", "Generator", "SeedSequence", "PCG64", "MT19937"})
+
+
+class Refusal(Exception):
+    """Why a script is not made to resume, where, and what to do about it."""
+
+    def __init__(self, why: str, node: cst.CSTNode | None = None, advice: str = "", kind: Kind = Kind.HAND) -> None:
+        super().__init__(why)
+        self.node, self.advice, self.kind = node, advice, kind
+
+
+@dataclass(frozen=True)
+class State:
+    """What goes into a checkpoint: objects with a `state_dict`, generators, and values that are kept as they are."""
+
+    kind: str  # torch, plain, session, tensorflow or mindspore
+    loaded: tuple[str, ...] = ()
+    generators: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    maybe: frozenset[str] = frozenset()  # those of `loaded` that can be None
+    under: tuple[tuple[str, str], ...] = ()  # those of `loaded` that are there only under a condition
+    asked: frozenset[str] = frozenset()  # those of `loaded` that may have no state, or be None
+    groups: tuple[
+        tuple[str, str], ...
+    ] = ()  # lists and dictionaries of objects with a `state_dict`, each with its kind
+    tensors: tuple[str, ...] = ()  # held by others too, so they are filled where they are
+    steps: frozenset[str] = frozenset()  # what is called to make a step, where that has no name of its own
+    outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names that the added lines use; none of them is the script's."""
+
+    folder: str
+    path: str
+    first: str
+    state: str
+    file: str = "resume"  # what the checkpoint is called; of several trainings each has its own
+    count: str = ""  # what counts the trainings of one start, where there are several
+    here: str = ""  # whether this process is the one that saves; empty where there is only one
+
+    @classmethod
+    def choose(cls, draft: Draft, counter: str) -> Names:
+        first = draft.free(f"first_{counter}" if counter.strip("_") else "first_round")
+        return cls(draft.free("resume_dir"), draft.free("resume_path"), first, draft.free("resumed"))
+
+
+def place_lines(names: Names, value: str, file: str) -> list[str]:
+    """Where the checkpoint lies: given by the stint, or by the contract's output folder (`value`, may be empty)."""
+    stem, _, suffix = file.rpartition(".")
+    named = f'"{file}"'
+    if stem == "resume" and names.count:
+        named = f'f"{names.file}{{next({names.count})}}.{suffix}"'
+    elif stem == "resume":
+        named = f'"{names.file}.{suffix}"'
+    return [
+        f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
+        f'{names.path} = os.path.join({names.folder} or "", {named})',
+    ]
+
+
+def begin_lines(draft: Draft, values: Values, names: Names) -> list[str]:
+    """Where a loop starts when there is no checkpoint; a `while` loop's counter has its value already."""
+    first = values.loop.first
+    start = draft.source(first) if first is not None else "0"
+    return [f"{names.first} = {start}"] if values.loop.counter is not None else []
+
+
+def count_lines(values: Values, names: Names) -> list[str]:
+    counter = values.loop.variable
+    if values.loop.counter is None:
+        return []
+    stride = values.draft.source(values.loop.stride) if values.loop.stride is not None else "1"
+    return [f'    {names.first} = {names.state}["{counter}"] + {stride}']
+
+
+def round_pairs(values: Values) -> list[str]:
+    """The round as part of a checkpoint; a `while` loop's counter is one of the kept values."""
+    counter = values.loop.variable
+    return [f'"{counter}": {counter}'] if values.loop.counter is not None else []
+
+
+def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
+    """(key, how it is read, how it is put back) for each global source of random numbers that the script may use.
+
+    `Refusal` where its functions were imported by name and that of the module is taken: then it cannot be imported.
+    """
+    found = []
+    used = {draft.resolve(call.func) for call in draft.calls()}
+    is_global = any(each.startswith("numpy.random.") and each.rpartition(".")[2] not in _OWN_STATE for each in used)
+    if is_global:
+        numpy = _whole_module(draft, "numpy")
+        found.append(("numpy_random", f"{numpy}.random.get_state()", f"{numpy}.random.set_state({{}})"))
+    if draft.names.name_for("random", [draft.module]) or any(each.startswith("random.") for each in used):
+        plain = _whole_module(draft, "random")
+        found.append(("random", f"{plain}.getstate()", f"{plain}.setstate({{}})"))
+    return found
+
+
+def _whole_module(draft: Draft, module: str) -> str:
+    """What a module is called; `from random import shuffle` has only a part of it."""
+    name = draft.names.name_for(module, [draft.module])
+    if not name and not draft.is_unbound(module):
+        advice = "import the module whole, under a name of its own: import random as chance"
+        raise Refusal(f"it cannot go on: {module} is the name of something else than the module", None, advice)
+    if not name:
+        draft.need_import(module)
+    return name or module
+
+
+def plain_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
+    draft.need_import("pickle")
+    held, numbers = draft.free("resume_file"), random_sources(draft)
+    pairs = [
+        *round_pairs(values),
+        *(f'"{name}": {name}' for name in state.kept),
+        *(f'"{key}": {read}' for key, read, _ in numbers),
+    ]
+    before = [
+        *place_lines(names, value, "resume.pkl"),
+        *begin_lines(draft, values, names),
+        f"if {names.folder} and os.path.exists({names.path}):",
+        f'    with open({names.path}, "rb") as {held}:',
+        f"        {names.state} = pickle.load({held})",
+        *count_lines(values, names),
+        *(f'    {name} = {names.state}["{name}"]' for name in state.kept),
+        *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
+    ]
+    after = [
+        f"os.makedirs({names.folder}, exist_ok=True)",
+        f'with open({names.path} + ".part", "wb") as {held}:',
+        *call_lines("    pickle.dump({", pairs, f"}}, {held})"),
+        f'os.replace({names.path} + ".part", {names.path})',
+    ]
+    return before, after
+
+
+def torch_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
+    torch = torch_name(draft)
+    drawn, put_back = torch_random(draft, names, torch)
+    uses_cuda = _uses_cuda(draft)
+    pairs = [
+        *round_pairs(values), *(f'"{name}": {_state_of(name, state)}' for name in state.loaded),
+        *(f'"{name}": {_states_of(name, kind)}' for name, kind in state.groups),
+        *(f'"{name}": {name}.detach()' for name in state.tensors),
+        *(f'"{name}": {name}.get_state()' for name in state.generators), *(f'"{name}": {name}' for name in state.kept),
+        *(f'**({{"{name}": {name}}} if "{name}" in locals() else {{}})' for name in values.now_and_then), *drawn,
+    ]  # fmt: skip
+    # Tensors inside of kept values come back to where they were; one process on one kind of device has them there.
+    is_placed = uses_cuda and not names.here and any(_may_hold_tensors(values, name) for name in state.kept)
+    before = [
+        *place_lines(names, value, "resume.pt"),
+        *(first_lines(draft, names.here, torch) if names.here else []),
+        *begin_lines(draft, values, names),
+        f"if {names.folder} and os.path.exists({names.path}):",
+        f"    {load_line(names, torch, is_placed=is_placed)}",
+        *count_lines(values, names),
+        *(line for name in state.loaded for line in _load_lines(name, state, names)),
+        *(line for name, kind in state.groups for line in _load_group(draft, name, kind, names)),
+        *(f'    {name}.data.copy_({names.state}["{name}"])' for name in state.tensors),
+        *(f'    {name}.set_state({names.state}["{name}"])' for name in state.generators),
+        *(
+            line
+            for name in values.now_and_then
+            for line in (f'    if "{name}" in {names.state}:', f'        {name} = {names.state}["{name}"]')
+        ),
+        *(
+            f"    {put_at(name, state)} = {_put_back(name, values, names, torch if uses_cuda else '')}"
+            for name in state.kept
+        ),
+        *_random_lines(draft, values, names, ["    " + line for line in put_back]),
+        *([f"    del {names.state}"] if is_placed else []),  # it lies where memory is dear
+    ]
+    return before, save_lines(names, torch, pairs)
+
+
+def torch_name(draft: Draft) -> str:
+    """What torch is called in the script; imported where it is not."""
+    draft.need_import("pickle")
+    torch = draft.names.name_for("torch", [draft.module])
+    if not torch:
+        draft.need_import("torch")
+    return torch or "torch"
+
+
+def load_line(names: Names, torch: str, *, is_placed: bool = False) -> str:
+    where = f'None if {torch}.cuda.is_available() else "cpu"' if is_placed else '"cpu"'
+    # With pickle_module every version of torch also loads what is not a tensor: it is the script's own file.
+    return f"{names.state} = {torch}.load({names.path}, map_location={where}, pickle_module=pickle)"
+
+
+def _may_hold_tensors(values: Values, name: str) -> bool:
+    """Whether a value is a list, a dictionary or unknown."""
+    plain = (cst.Integer, cst.Float, cst.SimpleString, cst.UnaryOperation, cst.Comparison)
+    return name != values.loop.variable and not isinstance(values.origins.get(name), plain)
+
+
+def save_lines(names: Names, torch: str, pairs: list[str]) -> list[str]:
+    """Write aside and move into place."""
+    return [
+        f"os.makedirs({names.folder}, exist_ok=True)",
+        *call_lines(f"{torch}.save({{", pairs, f'}}, {names.path} + ".part")'),
+        f'os.replace({names.path} + ".part", {names.path})',
+    ]
+
+
+def torch_random(draft: Draft, names: Names, torch: str) -> tuple[list[str], list[str]]:
+    """Random numbers of a torch script: parts of its checkpoint, and the lines that put them back."""
+    numbers, uses_cuda = random_sources(draft), _uses_cuda(draft)
+    pairs = [
+        f'"torch_random": {torch}.get_rng_state()',
+        *([f'"cuda_random": {torch}.cuda.get_rng_state_all()'] if uses_cuda else []),
+        *(f'"{key}": {read}' for key, read, _ in numbers),
+    ]
+    cuda = [
+        f'if len({names.state}["cuda_random"]) == {torch}.cuda.device_count():',
+        f'    {torch}.cuda.set_rng_state_all({names.state}["cuda_random"])',
+    ]
+    lines = [
+        f'{torch}.set_rng_state({names.state}["torch_random"])',
+        *(cuda if uses_cuda else []),
+        *(put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
+    ]
+    return pairs, lines
+
+
+def _uses_cuda(draft: Draft) -> bool:
+    return "cuda" in draft.words or bool(re.search("[\"']cuda", draft.text))
+
+
+def _random_lines(draft: Draft, values: Values, names: Names, lines: list[str]) -> list[str]:
+    """Where several processes load, only the one that saved: the others must not draw the same numbers."""
+    if not names.here:
+        return lines
+    if are_several(draft):
+        said = "one process saves for all; random numbers of the others start anew in each stint"
+        draft.say(Kind.DIFFERS, RULE, values.loop.node, said)
+    return [f"    if {names.here}:", *("    " + line for line in lines)]
+
+
+def _put_back(name: str, values: Values, names: Names, torch: str) -> str:
+    """A value from the checkpoint. All of it was loaded to the CPU; a tensor goes where the first one lies."""
+    kept, origin = f'{names.state}["{name}"]', values.origins.get(name)
+    if not torch or not isinstance(origin, cst.Call) or tail(origin.func) in ("list", "dict", "time", "float", "int"):
+        return kept
+    if not values.is_surely_there(name):
+        return kept
+    return f"{kept}.to({name}.device) if {torch}.is_tensor({name}) else {kept}"
+
+
+def put_at(name: str, state: State) -> str:
+    """How a value is put back from the loop's function."""
+    return f'globals()["{name}"]' if name in state.outer else name
+
+
+def _states_of(name: str, kind: str) -> str:
+    if kind == "dict":
+        return f"{{key: each.state_dict() for key, each in {name}.items()}}"
+    return f"[each.state_dict() for each in {name}]"
+
+
+def _load_group(draft: Draft, name: str, kind: str, names: Names) -> list[str]:
+    key, each = draft.free("resume_key"), draft.free("resume_part")
+    over = f'{names.state}["{name}"].items()' if kind == "dict" else f'enumerate({names.state}["{name}"])'
+    return [f"    for {key}, {each} in {over}:", f"        {name}[{key}].load_state_dict({each})"]
+
+
+def _state_of(name: str, state: State) -> str:
+    condition = _condition(name, state)
+    return f"{name}.state_dict() if {condition} else None" if condition else f"{name}.state_dict()"
+
+
+def _load_lines(name: str, state: State, names: Names) -> list[str]:
+    load = f'{name}.load_state_dict({names.state}["{name}"])'
+    condition = _condition(name, state)
+    return [f"    if {condition}:", f"        {load}"] if condition else [f"    {load}"]
+
+
+def _condition(name: str, state: State) -> str:
+    """When something is there and can be asked for its state; empty for always."""
+    there = dict(state.under).get(name, "")
+    if name in state.asked:
+        can = f'hasattr({name}, "load_state_dict")'
+        return f"({there}) and {can}" if there else can
+    return there or (f"{name} is not None" if name in state.maybe else "")
+
+
+def call_lines(head: str, items: list[str], end: str) -> list[str]:
+    """One line, or one per item where that would be too long."""
+    line = head + ", ".join(items) + end
+    if len(line) <= 100:
+        return [line]
+    lead = " " * (len(head) - len(head.lstrip()))
+    return [head, *(f"{lead}    {item}," for item in items), lead + end]

@@ -1,0 +1,176 @@
+"""The lines that restore and save a training of TensorFlow, of the first generation or the second."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.state import (
+    ENVIRON,
+    RULE,
+    Names,
+    State,
+    begin_lines,
+    call_lines,
+    count_lines,
+    random_sources,
+    round_pairs,
+)
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import positional, tail
+
+
+def session_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
+    """TensorFlow 1 keeps the last checkpoint's name in a file that it replaces in one step."""
+    session, tf = state.loaded
+    saver = draft.free("resume_saver")
+    lost = [name for name in state.kept if name != values.loop.variable]
+    counts = f'{names.first} = int({names.state}.rpartition("-")[2]) + 1'
+    if values.loop.counter is None:
+        counts = f'{values.loop.variable} = int({names.state}.rpartition("-")[2])'
+    if lost:
+        said = f"{', '.join(lost)} and random numbers start anew in each stint"
+        draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "keep them in variables of the graph")
+    before = [
+        f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
+        # A folder of its own: the script's saver keeps its own list of checkpoints.
+        f'{names.path} = os.path.join({names.folder} or "", "resume")',
+        f"{saver} = {tf}.train.Saver(max_to_keep=1)",
+        *begin_lines(draft, values, names),
+        f"{names.state} = {tf}.train.latest_checkpoint({names.path}) if {names.folder} else None",
+        f"if {names.state}:",
+        f"    {saver}.restore({session}, {names.state})",
+        f"    {counts}",
+    ]
+    after = [
+        f"os.makedirs({names.path}, exist_ok=True)",
+        f'{saver}.save({session}, os.path.join({names.path}, "state"), global_step={values.loop.variable})',
+    ]
+    return before, after
+
+
+def tensorflow_lines(
+    draft: Draft, values: Values, state: State, names: Names, value: str
+) -> tuple[list[str], list[str]]:
+    """A Checkpoint of TensorFlow. Values and the round lie in it as one string, so that all is replaced in one step."""
+    draft.need_import("os", "pickle")
+    tf = draft.names.name_for("tensorflow", [draft.module])
+    # Keras alone need not stand on TensorFlow; by hand the script goes on without it.
+    imports = [] if tf else ["    import tensorflow"]
+    tf = tf or "tensorflow"
+    held, saves, parts = (draft.free(name) for name in ("resume_values", "resume_saves", "resume_parts"))
+    shapes, build, seeds = (draft.free(name) for name in ("built_shapes", "build_again", "random_seeds"))
+    status, whole = draft.free("resume_status"), draft.free("is_restored")
+    draft.add_on_top(_building_lines(shapes, build, seeds, whole))
+    numbers = random_sources(draft)
+    named = [f'"{"itself" if name == "self" else name.replace(".", "_")}": {name}' for name in state.loaded]
+    pairs = [
+        *round_pairs(values),
+        f'"{shapes}": {shapes}({parts})',
+        *(f'"{name}": {name}' for name in state.kept),
+        *(f'"{key}": {read}' for key, read, _ in numbers),
+    ]
+    before = [
+        f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
+        *begin_lines(draft, values, names),
+        f"if {names.folder}:",
+        *imports,
+        *call_lines(f"    {parts} = {{", named, "}"),
+        f'    {held} = {tf}.Variable(b"", trainable=False)',
+        f"    {saves} = {tf}.train.CheckpointManager(",
+        f"        {tf}.train.Checkpoint({held}={held}, **{parts}),",
+        # A folder of its own: the script's saver keeps its own list of checkpoints.
+        f'        os.path.join({names.folder}, "resume"),',
+        "        max_to_keep=1,",
+        "    )",
+        f"    {status} = None",
+        f"    if {saves}.latest_checkpoint:",
+        f"        {tf}.train.Checkpoint({held}={held}).restore({saves}.latest_checkpoint).expect_partial()",
+        f"        {names.state} = pickle.loads({held}.numpy())",
+        f'        {build}({parts}, {names.state}["{shapes}"])',
+        f"        {status} = {saves}.checkpoint.restore({saves}.latest_checkpoint)",
+        *("    " + line for line in count_lines(values, names)),
+        *("        " + line for line in _deal_lines(draft, values, names, tf)),
+        *(f'        {name} = {names.state}["{name}"]' for name in state.kept),
+        *("        " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
+    ]
+    after = [
+        # What an optimizer holds waits for its first step; saved before that, it would be lost.
+        f"if {status} is None or {whole}({status}):",
+        f"    {status} = None",
+        *call_lines(f"    {held}.assign(pickle.dumps({{", pairs, "}))"),
+        f"    {saves}.save()",
+    ]
+    return before, after
+
+
+def _building_lines(shapes: str, build: str, seeds: str, whole: str) -> list[str]:
+    """Before Keras 3 a model that its first step builds fills itself from the checkpoint; since then it does not.
+
+    What draws numbers for Dropout lies in variables that a Checkpoint does not see.
+    """
+    return [
+        "",
+        f"def {shapes}(parts):",
+        '    """What the models of Keras 3 (only they have stateless_call) were built for, and their random seeds."""',
+        '    models = {name: part for name, part in parts.items() if hasattr(part, "stateless_call")}',
+        "    return {",
+        f"        name: (model.get_build_config(), len(model.weights), [seed.numpy() for seed in {seeds}(model)])",
+        "        for name, model in models.items()",
+        "    }",
+        "",
+        "",
+        f"def {build}(parts, shapes):",
+        '    """Make the variables that a checkpoint is about to fill."""',
+        "    for name, (shape, count, seeds) in shapes.items():",
+        "        if not parts[name].built:",
+        "            with parts[name].distribute_strategy.scope():",
+        "                parts[name].build_from_config(shape)",
+        "        if len(parts[name].weights) != count:",
+        '            raise RuntimeError(name + " has to be built before it is restored: call it once before the loop")',
+        f"        for seed, value in zip({seeds}(parts[name]), seeds):",
+        "            seed.assign(value)",
+        "",
+        "",
+        f"def {seeds}(model):",
+        "    weights = {id(variable) for variable in model.weights}",
+        "    return [variable for variable in model.variables if id(variable) not in weights]",
+        "",
+        "",
+        f"def {whole}(status):",
+        '    """Whether all of a checkpoint has found its place: an optimizer makes variables in its first step."""',
+        "    try:",
+        "        status.assert_consumed()",
+        "    except AssertionError:",
+        "        return False",
+        "    return True",
+        "",
+    ]
+
+
+def _deal_lines(draft: Draft, values: Values, names: Names, tf: str) -> list[str]:
+    names_of = dealt(draft, values)
+    if not names_of:
+        return []
+    each, passed, first = draft.free("resume_dataset"), draft.free("resume_pass"), values.loop.first
+    start = f" - ({draft.source(first)})" if first is not None else ""
+    return [
+        # An iterator that is made and not read costs little, and draws the order as one that is read.
+        f"for {each} in ({', '.join(names_of)},):",
+        f"    for {passed} in range({names.first}{start} if isinstance({each}, {tf}.data.Dataset) else 0):",
+        f"        iter({each})",
+    ]
+
+
+def dealt(draft: Draft, values: Values) -> list[str]:
+    """Datasets that each round goes through once: with each pass one that shuffles draws the next order."""
+    body = values.loop.node.body.body if isinstance(values.loop.node.body, cst.IndentedBlock) else ()
+    found = []
+    for each in body if values.loop.counter is not None and "shuffle" in draft.words else ():
+        over = each.iter if isinstance(each, cst.For) else None
+        while isinstance(over, cst.Call) and tail(over.func) in ("enumerate", "tqdm"):
+            over = positional(over, 0)
+        if isinstance(over, cst.Name) and over.value not in values.bound:
+            found.append(over.value)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,285 @@
+"""The names that can be written where a loop stands, with what each is made of.
+
+Names of the loop's function, of the module and of functions around it; and the fields of objects whose class is in the
+same file, as `trainer.model`.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.resuming.loops import Values, chosen, has_none, is_none, targets_of
+from outlast.adapt.resuming.ranks import is_library
+from outlast.migrate.tree import argument, dotted, positional, tail
+
+_CHANGES = frozenset("append extend insert add update pop remove clear setdefault appendleft popleft".split())
+
+
+class Visible:
+    """Names, what they are made of, and the objects among them."""
+
+    def __init__(self, draft: Draft, values: Values) -> None:
+        self.draft, self.values = draft, values
+        self._classes = {each.name.value: each for each in draft.nodes if isinstance(each, cst.ClassDef)}
+        #: name → what it is made of; names of the module and fields of objects too
+        self.known: dict[str, cst.BaseExpression | None] = {**self._around(), **values.origins}
+        #: name → the classes of this file that it is an object of, the nearest first
+        self.holders: dict[str, list[cst.ClassDef]] = {}
+        self._field_values: dict[str, list[cst.BaseExpression]] = {}
+        self._hold()
+
+    def _around(self) -> dict[str, cst.BaseExpression | None]:
+        """Names of other files, of the module, and of functions around the loop's, that its function does not hide."""
+        scope = self.values.scope
+        found: dict[str, cst.BaseExpression | None] = {
+            tail(each.asname.name if each.asname else each.name): None
+            for node in self.draft.nodes
+            if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar)
+            and not is_library(dotted(node.module).partition(".")[0])
+            for each in node.names
+        }  # fmt: skip
+        if scope is self.draft.module:
+            return found
+        own = {name for node in self.draft.below(scope) if self.draft.scope(node) is scope for name in targets_of(node)}
+        own -= global_names(self.draft, scope)
+        outer: list[Scope] = [each for each in self.draft.above(scope) if isinstance(each, cst.FunctionDef)]
+        for around in [self.draft.module, *reversed(outer)]:
+            for node in self.draft.below(around):
+                if self.draft.scope(node) is not around or self._in_class(node, around):
+                    continue
+                if isinstance(node, cst.Assign):
+                    for target in node.targets:
+                        found.update(parts_of(target.target, node.value))
+            if isinstance(around, cst.FunctionDef):
+                found.update(dict.fromkeys(parameters(around)))
+        return {name: chosen(origin) for name, origin in found.items() if name not in own}
+
+    def _in_class(self, node: cst.CSTNode, scope: Scope) -> bool:
+        for each in self.draft.above(node):
+            if each is scope:
+                return False
+            if isinstance(each, cst.ClassDef):
+                return True
+        return False
+
+    def made(self, name: str) -> cst.Call | None:
+        """The call that makes a value, also where it was handed in by the one call of a function."""
+        origin = self.known.get(name)
+        if origin is None and isinstance(self.values.scope, cst.FunctionDef):
+            origin = self.given(self.values.scope, name)
+        return origin if isinstance(origin, cst.Call) else None
+
+    def given(self, function: cst.FunctionDef, name: str, depth: int = 3) -> cst.BaseExpression | None:
+        """What the one call of a function gives for a parameter, followed to where it is made."""
+        names = parameters(function)
+        calls = [call for call in self.draft.calls() if tail(call.func) == self._called(function)]
+        if name not in names or len(calls) != 1 or not depth:
+            return None
+        index = names.index(name) - (1 if is_method(self.draft, function) else 0)
+        named = argument(calls[0], name)
+        value = named.value if named else positional(calls[0], index)
+        if not isinstance(value, cst.Name):
+            return value
+        scope = self.draft.scope(calls[0])
+        found = [
+            part
+            for node in self.draft.below(scope)
+            if isinstance(node, cst.Assign) and self.draft.scope(node) is scope
+            for target in node.targets
+            for each, part in parts_of(target.target, node.value).items()
+            if each == value.value and not is_none(part)
+        ]
+        if found:
+            return chosen(found[-1])
+        return self.given(scope, value.value, depth - 1) if isinstance(scope, cst.FunctionDef) else None
+
+    def handed_in(self, name: str, scope: Scope) -> list[str]:
+        """Parameters of the loop's function that are given a name of the function that calls it."""
+        function = self.values.scope
+        if not isinstance(function, cst.FunctionDef) or scope is function:
+            return []
+        calls = [call for call in self.draft.calls() if tail(call.func) == self._called(function)]
+        names = parameters(function)
+        skip = 1 if is_method(self.draft, function) else 0
+        found = []
+        for call in calls if len(calls) == 1 and self.draft.scope(calls[0]) is scope else []:
+            for at, arg in enumerate(call.args):
+                if dotted(arg.value) == name and (arg.keyword is not None or at + skip < len(names)):
+                    found.append(arg.keyword.value if arg.keyword is not None else names[at + skip])
+        return found
+
+    def _called(self, function: cst.FunctionDef) -> str:
+        home = next((each for each in self.draft.above(function) if isinstance(each, cst.ClassDef)), None)
+        return home.name.value if home is not None and function.name.value == "__init__" else function.name.value
+
+    # ---- objects of classes of this file
+
+    def _hold(self) -> None:
+        waiting: list[tuple[str, cst.ClassDef]] = []
+        if self.values.owner is not None:
+            waiting.append(("self", self.values.owner))
+        made_here = [(name, self._classes[made]) for name in list(self.known) if (made := self._made_of(name))]
+        for name, home in made_here:
+            if self.values.owner is not None and self.values.owner in self._chain(home):
+                del self.known[name]  # the object whose method holds the loop: here it is `self`
+            else:
+                waiting.append((name, home))
+        while waiting:
+            name, home = waiting.pop(0)
+            chain = self._chain(home)
+            self.holders[name] = chain
+            for field, found in self._fields(chain).items():
+                some = [value for value in found if not is_none(value)]
+                self._field_values[f"{name}.{field}"] = found
+                self.known[f"{name}.{field}"] = chosen(some[0]) if len(some) == 1 else None
+                made = tail(some[0].func) if some and isinstance(some[0], cst.Call) else ""
+                if made in self._classes and name.count(".") < 2 and self._classes[made] not in chain:
+                    waiting.append((f"{name}.{field}", self._classes[made]))
+
+    def _made_of(self, name: str) -> str:
+        call = self.made(name)
+        made = tail(call.func) if call is not None and isinstance(call.func, cst.Name) else ""
+        return made if made in self._classes else ""
+
+    def _chain(self, home: cst.ClassDef) -> list[cst.ClassDef]:
+        chain = [home]
+        for each in chain:
+            bases = [self._classes[tail(base.value)] for base in each.bases if tail(base.value) in self._classes]
+            chain += [base for base in bases if base not in chain]
+        return chain
+
+    def _fields(self, chain: list[cst.ClassDef]) -> dict[str, list[cst.BaseExpression]]:
+        found: dict[str, list[cst.BaseExpression]] = {}
+        for node in (node for home in chain for node in self.draft.below(home)):
+            pairs: list[tuple[cst.CSTNode, cst.BaseExpression | None]] = []
+            if isinstance(node, cst.Assign):
+                pairs = [(target.target, node.value) for target in node.targets]
+            elif isinstance(node, cst.AnnAssign):
+                pairs = [(node.target, node.value)]
+            for target, value in pairs:
+                for name, part in parts_of(target, value, fields=True).items():
+                    if name.startswith("self.") and name.count(".") == 1 and part is not None:
+                        found.setdefault(name[5:], []).append(part)
+        return found
+
+    def may_be_none(self, name: str) -> bool:
+        """Whether a name, or the field of an object, can be `None` when the loop starts."""
+        if name in self._field_values:
+            return any(self._may_hand_none(value) for value in self._field_values[name])
+        scope = self.values.scope
+        is_given = isinstance(scope, cst.FunctionDef) and self._may_be_given_none(scope, name)
+        return is_given or self.values.may_be_none(name)
+
+    def _may_hand_none(self, value: cst.BaseExpression | None, depth: int = 3) -> bool:
+        """Whether an expression can be `None`, by what its name is bound to in its function or handed in there."""
+        if has_none(value) or isinstance(value, cst.IfExp):
+            return True
+        if not isinstance(value, cst.Name) or not depth:
+            return False
+        scope = self.draft.scope(value)
+        bound = (
+            part
+            for node in self.draft.below(scope)
+            if isinstance(node, cst.Assign) and self.draft.scope(node) is scope
+            for target in node.targets
+            for each, part in parts_of(target.target, node.value).items()
+            if each == value.value
+        )
+        is_given = isinstance(scope, cst.FunctionDef) and self._may_be_given_none(scope, value.value, depth - 1)
+        return is_given or any(has_none(part) for part in bound)
+
+    def _may_be_given_none(self, function: cst.FunctionDef, name: str, depth: int = 3) -> bool:
+        """Whether a parameter is `None` by itself, or by one of the calls of its function."""
+        names = parameters(function)
+        if name not in names:
+            return False
+        params = (*function.params.params, *function.params.kwonly_params)
+        if is_none(params[names.index(name)].default):
+            return True
+        index = names.index(name) - (1 if is_method(self.draft, function) else 0)
+        for call in self.draft.calls():
+            if tail(call.func) == self._called(function):
+                named = argument(call, name)
+                if self._may_hand_none(named.value if named else positional(call, index), depth):
+                    return True
+        return False
+
+    def changing(self, holder: str) -> dict[str, cst.BaseExpression]:
+        """The fields that an object has from its beginning and changes later, with what they are at first."""
+        begins = {"__init__"}
+        first: dict[str, cst.BaseExpression] = {}
+        changed: set[str] = set()
+        nodes = [node for home in self.holders[holder] for node in self.draft.below(home)]
+        for node in nodes:
+            if isinstance(node, cst.Call) and dotted(node.func).startswith("self.") and self._method_of(node) in begins:
+                begins.add(tail(node.func))
+        for node in nodes:
+            method = self._method_of(node)
+            if isinstance(node, cst.Assign):
+                for target in node.targets:
+                    for name, part in parts_of(target.target, node.value, fields=True).items():
+                        if name.count(".") == 1 and part is not None and method in begins:
+                            first.setdefault(name, part)
+                        changed.update({name} if method != "__init__" else ())
+                    if isinstance(target.target, cst.Subscript) and method != "__init__":
+                        changed.add(dotted(target.target.value))
+            elif isinstance(node, cst.AugAssign) and method != "__init__":
+                changed.add(dotted(node.target.value if isinstance(node.target, cst.Subscript) else node.target))
+            elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and method != "__init__":
+                changed.update({dotted(node.func.value)} if node.func.attr.value in _CHANGES else ())
+        return {
+            name.replace("self", holder, 1): value
+            for name, value in first.items()
+            if name in changed and name.startswith("self.")
+        }
+
+    def _method_of(self, node: cst.CSTNode) -> str:
+        function = self.draft.scope(node)
+        return function.name.value if isinstance(function, cst.FunctionDef) else ""
+
+    def listed(self, name: str) -> list[str]:
+        """The names in a list, tuple or dictionary that holds nothing else."""
+        origin = self.known.get(name)
+        if not isinstance(origin, cst.List | cst.Tuple | cst.Dict):
+            return []
+        parts = [dotted(each.value) for each in origin.elements]
+        home = name.rpartition(".")[0]
+        parts = [part.replace("self.", f"{home}.", 1) if home else part for part in parts]
+        return parts if parts and all(part in self.known for part in parts) else []
+
+
+def parameters(function: cst.FunctionDef) -> list[str]:
+    return [param.name.value for param in (*function.params.params, *function.params.kwonly_params)]
+
+
+def is_method(draft: Draft, function: cst.FunctionDef) -> bool:
+    around = draft.parent(function)
+    home = draft.parent(around) if around is not None else None
+    is_static = any(tail(each.decorator) == "staticmethod" for each in function.decorators)
+    return isinstance(home, cst.ClassDef) and not is_static
+
+
+def global_names(draft: Draft, scope: Scope) -> set[str]:
+    return {
+        tail(item.name)
+        for node in draft.below(scope)
+        if isinstance(node, cst.Global) and draft.scope(node) is scope
+        for item in node.names
+    }
+
+
+def parts_of(
+    target: cst.CSTNode, value: cst.BaseExpression | None, *, fields: bool = False
+) -> dict[str, cst.BaseExpression | None]:
+    """Names that an assignment binds, each with its part of the value where that can be told apart."""
+    if isinstance(target, cst.Name) or (fields and isinstance(target, cst.Attribute)):
+        return {dotted(target): value}
+    if isinstance(target, cst.Tuple | cst.List):
+        same = isinstance(value, cst.Tuple) and len(value.elements) == len(target.elements)
+        found = {}
+        for at, element in enumerate(target.elements):
+            part = value.elements[at].value if same and isinstance(value, cst.Tuple) else value
+            found.update(parts_of(element.value, part, fields=fields))
+        return found
+    return {}
