@@ -205,3 +205,12 @@ def test_versions_before_1_6_go_on_too(tmp_path, monkeypatch, by_hand):
     assert second.output.splitlines() == whole[0 if by_hand else 2 :]
     third = play(text, tmp_path, env=env)
     assert third.output.splitlines() == (whole if by_hand else [])
+
+
+def test_processes_that_lightning_starts_anew_find_the_contracts_options():
+    """They are started with what `sys.argv` holds by then."""
+    text = (
+        "import pytorch_lightning as pl\nfrom nets import Net\ntrainer = pl.Trainer(max_epochs=3)\ntrainer.fit(Net())\n"
+    )
+    done = adapt(text.replace("from nets import Net", "import torch").replace("Net()", "torch.nn.Linear(1, 1)"))
+    assert "contract, _ = contract_parser.parse_known_args()" in done.text

@@ -303,3 +303,11 @@ def test_a_model_that_only_its_first_step_can_build_is_refused(call, before, is_
     """)
     assert done.is_complete is is_kept
     assert is_kept or "model is built only by its first step" in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    "made", ["tf.estimator.Estimator", "tf.contrib.tpu.TPUEstimator", "tf.compat.v1.estimator.tpu.TPUEstimator"]
+)
+def test_an_estimator_resumes_by_itself(made):
+    done = adapt(f'import tensorflow as tf\ne = {made}(model_dir="out")\ne.train(read)\n')
+    assert "the Estimator saves and resumes by itself" in said(done, Kind.DIFFERS)

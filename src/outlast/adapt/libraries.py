@@ -10,11 +10,12 @@ PARSERS = frozenset({"argparse", "optparse", "getopt"})
 #: libraries that may parse it
 _LOUD = frozenset(
     "absl click fire typer hydra tap tyro simple_parsing docopt jsonargparse configargparse omegaconf ml_collections "
-    "yacs gin plac argh cyclopts pydantic_settings detectron2 mmcv mmengine fairseq lightning pytorch_lightning".split()
+    "yacs gin plac argh cyclopts pydantic_settings detectron2 mmcv mmengine fairseq".split()
 )
 #: libraries that leave it alone
 _QUIET = frozenset(
-    "torch torchvision torchaudio torchtext tensorflow keras numpy scipy sklearn pandas matplotlib seaborn PIL cv2 "
+    "torch torchvision torchaudio torchtext lightning pytorch_lightning tensorflow keras numpy scipy sklearn pandas "
+    "matplotlib seaborn PIL cv2 "
     "tqdm mindspore mindvision transformers datasets accelerate peft tokenizers evaluate safetensors huggingface_hub "
     "timm tensorboard tensorboardX wandb jax jaxlib flax optax paddle xgboost lightgbm catboost joblib h5py yaml "
     "requests gym gymnasium skimage imageio einops albumentations nltk spacy gensim networkx psutil rich".split()

@@ -202,7 +202,11 @@ def _refuse_frameworks(draft: Draft) -> None:
 def _is_estimator(draft: Draft) -> bool:
     names = {draft.resolve(call.func) for call in draft.calls()}
     return any(
-        re.fullmatch(r"tensorflow\.(?:compat\.v1\.)?estimator\.\w*(?:Estimator|evaluate)", name) for name in names
+        re.fullmatch(
+            r"tensorflow\.(?:compat\.v1\.|contrib\.)?(?:estimator\.)?(?:tpu\.)?\w*(?:Estimator|train_and_evaluate)",
+            name,
+        )
+        for name in names
     )
 
 

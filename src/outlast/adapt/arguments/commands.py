@@ -23,7 +23,9 @@ _READS = re.compile(
     re.I,
 )
 
-_STRANGE = frozenset("parse_args parse_known_args HfArgumentParser parse_args_into_dataclasses argv exec parse".split())
+_STRANGE = frozenset(
+    "LightningCLI parse_args parse_known_args HfArgumentParser parse_args_into_dataclasses argv exec parse".split()
+)
 #: what arguments are called that another file has parsed already
 _PARSED = re.compile("args|arguments|opts?|options|flags|FLAGS|config|cfg|conf|h?params|settings|parser")
 
