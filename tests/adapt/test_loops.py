@@ -223,3 +223,33 @@ def test_random_numbers_of_functions_that_are_imported_by_name_are_kept(line):
 def test_a_module_whose_name_is_taken_is_not_imported():
     done = adapt("from random import random\ntotal = 0\nfor epoch in range(9):\n    total += random()\n")
     assert "random is the name of something else" in said(done, Kind.HAND)
+
+
+def test_a_model_goes_on_whose_optimizer_each_round_makes_anew():
+    done = adapt("""
+        import torch
+        model = torch.nn.Linear(1, 1)
+        lr = 0.1
+        for epoch in range(9):
+            optimizer = torch.optim.SGD(model.parameters(), lr)
+            for batch in model.batches:
+                optimizer.zero_grad()
+                model(batch).backward()
+                optimizer.step()
+            lr *= 0.5
+    """)
+    assert '"model": model.state_dict()' in done.text and '"lr": lr' in done.text
+    assert "optimizer.state_dict" not in done.text
+
+
+def test_a_model_that_each_round_makes_anew_too_is_another_training():
+    done = adapt("""
+        import torch
+        for k in range(9):
+            model = torch.nn.Linear(1, 1)
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+            for batch in model.batches:
+                model(batch).backward()
+                optimizer.step()
+    """)
+    assert "resume.pt" not in done.text

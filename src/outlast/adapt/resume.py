@@ -348,7 +348,9 @@ def _refuse_strangers(draft: Draft, values: Values, kept: tuple[str, ...]) -> No
         ):
             continue
         if tail(origin.func) not in NOT_KEPT | PASSING and isinstance(origin.func, cst.Name):
-            said = f"{name}.{method}() may change what is not saved: {tail(origin.func)} is in another file"
+            own = {function.name.value for function in draft.functions()}
+            why = "what it returns is not known" if tail(origin.func) in own else "it is in another file"
+            said = f"{name}.{method}() may change what is not saved: {name} is made by {tail(origin.func)}, and {why}"
             raise Refusal(said, call, "use outlast.epochs and outlast.save")
 
 

@@ -22,15 +22,28 @@ _ANEW = "save it with outlast.save if its state matters"
 def is_torch(draft: Draft, values: Values, uses: Uses) -> bool:
     """Whether a loop trains something of torch that it has a name for."""
     return bool(
-        find_optimizers(values, uses) or _optimizer_groups(uses) or _leaves(draft, uses) or _by_hand(draft, uses)
+        find_optimizers(values, uses)
+        or _optimizer_groups(uses)
+        or _leaves(draft, uses)
+        or _by_hand(draft, values, uses)
     )
 
 
-def _by_hand(draft: Draft, uses: Uses) -> list[str]:
-    """Models whose parameters the loop changes itself: `p.data.add_(p.grad, alpha=-lr)`."""
-    if "torch" not in draft.names.roots or not {"backward", "grad"} <= draft.words:
+def _by_hand(draft: Draft, values: Values, uses: Uses) -> list[str]:
+    """Models from before the loop whose parameters it changes itself (`p.data.add_(p.grad, alpha=-lr)`), or by an
+    optimizer that each round makes anew.
+    """
+    if "torch" not in draft.names.roots or "backward" not in draft.words:
         return []
-    return [name for name, methods in uses.methods.items() if "parameters" in methods and "." not in name]
+    blocks = [values.loop.node.body, *(function.body for function in values.run_functions())]
+    made = [draft.resolve(call.func) for block in blocks for call in draft.calls(block)]
+    is_made = any(name.startswith("torch.optim.") and "lr_scheduler" not in name for name in made)
+    if "grad" not in draft.words and not is_made:
+        return []
+    return [
+        name for name, methods in uses.methods.items()
+        if "parameters" in methods and "." not in name and name not in values.bound
+    ]  # fmt: skip
 
 
 def _optimizer_groups(uses: Uses) -> list[str]:
@@ -38,7 +51,7 @@ def _optimizer_groups(uses: Uses) -> list[str]:
 
 
 def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
-    optimized = find_optimizers(values, uses) or _optimizer_groups(uses) or _by_hand(draft, uses)
+    optimized = find_optimizers(values, uses) or _optimizer_groups(uses) or _by_hand(draft, values, uses)
     found = find_modules(draft, values, uses) if optimized else Modules()
     tensors = [*found.tensors, *(name for name in _leaves(draft, uses) if name not in found.names)]
     generators = [name for name, origin in uses.known.items() if _is_generator(draft, origin)]
