@@ -27,7 +27,7 @@ class ArgparseSetup(Setup):
     parser: str = ""
     before: cst.CSTNode = field(default_factory=cst.Ellipsis)  # options are declared before this statement
     parsed: cst.BaseExpression = field(default_factory=cst.Ellipsis)
-    spaces: Namespaces = None  # type: ignore[assignment]
+    spaces: Namespaces = field(kw_only=True)
 
     def value(self, name: str, at: cst.CSTNode | None = None) -> str:
         holder = (self.spaces.at(at) if at is not None else "") or self._first_name()
