@@ -57,7 +57,14 @@ def test_a_program_that_ignores_ctrl_c_goes_on_ignoring_it():
         signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+@pytest.fixture(params=[signal.SIGHUP, signal.SIGTERM])
+def number(request):
+    """A signal that ends a program, also where the tests run under `nohup`, which lets them ignore it."""
+    before = signal.signal(request.param, signal.SIG_DFL)
+    yield request.param
+    signal.signal(request.param, before)
+
+
 def test_what_would_end_the_program_at_once_lets_it_tidy_up(number):
     tidied = []
     with pytest.raises(SystemExit) as ended, Tidying(lambda words: None):
