@@ -99,6 +99,15 @@ def test_an_answering_script_repeats_no_epoch(tmp_path, sandbox):
     assert stint >= 2
 
 
+def test_a_set_of_texts_has_the_same_order_in_each_stint(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    script = "print('order', list(set(str(number) for number in range(50))))"
+    bench = StintBench(tmp_path, script)
+    assert [bench.play(stint).reason for stint in (1, 2)] == ["finished", "finished"]
+    first, second = ([line for line in bench.log(stint).splitlines() if "order" in line] for stint in (1, 2))
+    assert first == second != []
+
+
 def test_a_script_that_never_saves_ends_at_the_limit_with_words(tmp_path):
     bench = StintBench(tmp_path, "import time\nwhile True: time.sleep(0.01)")
     end = bench.play(limit_s=5, grace_s=0.5)

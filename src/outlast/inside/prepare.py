@@ -154,6 +154,9 @@ def _script_env(
 ) -> Dict[str, str]:
     bundle = stint.place.bundle or BUNDLE
     env = _base_env()
+    # Else a set of texts has another order in each process: `list(set(words))` would give the words other numbers than
+    # the stint before had trained with.
+    env.setdefault("PYTHONHASHSEED", "0")
     env.update(thread_environment(stint.place.cpus))
     if stint.place.gpus or stint.spec["resources"].get("gpus") == 0:
         env["CUDA_VISIBLE_DEVICES"] = ",".join(stint.place.gpus)

@@ -103,7 +103,7 @@ class _Explaining:
     def _of_machine(self) -> dict[str, str]:
         """What depends on the machine's share that a stint gets. Cards are counted here and chosen when it starts."""
         need = self.spec.resources
-        found = dict(thread_environment(need.cpus))
+        found = {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"), **thread_environment(need.cpus)}
         for name, count in (("CUDA_VISIBLE_DEVICES", need.gpus), ("ASCEND_RT_VISIBLE_DEVICES", need.npus)):
             if count or name.startswith("CUDA"):
                 found[name] = ",".join(map(str, range(count)))

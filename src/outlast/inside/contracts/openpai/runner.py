@@ -33,7 +33,7 @@ LEAVE_S = 10.0
 LOGS = "pai-log"
 IMAGE_MISSING = 254
 _ASKED_CODE = 128 + signal.SIGTERM
-_PASSED = ("PYTHONPATH", "PYTHONUNBUFFERED", *thread_environment(1))
+_PASSED = ("PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONHASHSEED", *thread_environment(1))
 
 
 class Plan(NamedTuple):
