@@ -69,8 +69,23 @@ def test_a_file_that_is_written_and_read_is_a_result():
     assert done.text.count('os.path.join(contract.train_url or "", "last.pt")') == 3
 
 
-def test_unrelated_absolute_paths_are_refused_with_the_places():
-    done = adapt('import numpy as np\na = np.load("/mnt/a/x.npy")\nb = np.load("/home/b/y.npy")\n')
+def test_unrelated_places_are_looked_for_by_their_last_names():
+    done = adapt("""
+        import numpy as np
+        a = np.load("/mnt/a/x.npy")
+        b = np.load("data/y.npy")
+        c = [np.load(f"/srv/scans/{k}.npy") for k in range(3)]
+    """)
+    for name in ("x.npy", "y.npy"):
+        assert f'np.load(os.path.join(contract.data_url, "{name}") if contract.data_url else ' in done.text
+    assert (
+        '(os.path.join(os.path.join(contract.data_url, "scans") if contract.data_url else "/srv/scans", f"' in done.text
+    )
+    assert "--data_url must hold scans, x.npy, y.npy" in said(done, Kind.DIFFERS)
+
+
+def test_unrelated_places_of_one_name_are_refused():
+    done = adapt('import numpy as np\na = np.load("/mnt/a/x.npy")\nb = np.load("/home/b/x.npy")\n')
     assert "/mnt/a/x.npy" in said(done, Kind.HAND) and 'np.load("/mnt/a/x.npy")' in done.text
 
 
@@ -87,7 +102,6 @@ def test_results_in_several_folders_find_these_folders_made():
         ("for epoch in range(3):\n    if epoch:\n        x += last\n    last = x\n", "not there before the loop"),
         ("for epoch in range(3):\n    x += 1\nfor epoch in range(3):\n    x += 2\n", "2 training loops"),
         ("def f():\n    global x\n    x = 2\nfor epoch in range(3):\n    x += 1\n    f()\n", "global"),
-        ("from random import random\nfor epoch in range(3):\n    x += random()\n", "is the name of something else"),
     ],
 )
 def test_a_loop_that_is_not_certain_is_refused_with_its_reason(body, reason):
@@ -113,12 +127,18 @@ def test_a_download_ends_where_the_data_is_given():
     [
         'requests.get("http://h/x")',
         'os.system("wget http://h/x")',
-        'timm.create_model("resnet18", pretrained=True)',
-        'torch.hub.load("a/b", "c")',
+        'os.popen("kaggle datasets download x")',
+        'subprocess.check_output(["git", "clone", "http://h/x"])',
+        'yf.download("AAPL")',
+        'evaluate.load("accuracy")',
+        'smp.Unet("resnet34")',
+        'smp.Unet("resnet34", encoder_weights="imagenet")',
+        "dgl.data.CoraGraphDataset()",
     ],
 )
 def test_other_downloads_are_reported_by_how_much_they_hurt(line):
-    text = f"import os, requests, timm, torch\nx = {line}\n"
+    head = "import os, subprocess, dgl, evaluate, requests\nimport segmentation_models_pytorch as smp\n"
+    text = f"{head}import yfinance as yf\nx = {line}\n"
     assert "there is no network" in said(adapt(text, "xihe"), Kind.HAND)
     assert "may not reach" in said(adapt(text, "modelarts"), Kind.DIFFERS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from checked import adapt as adapt_for_a_platform
 from checked import adapt_plainly as adapt
 from checked import said
 from stage import read
@@ -55,3 +56,26 @@ def test_what_goes_along_is_saved_and_what_cannot_be_is_told():
 def test_an_engine_that_is_not_certain_is_refused(tail, reason):
     done = adapt(HEAD + tail)
     assert reason in said(done, Kind.HAND) and "OUTLAST" not in done.text
+
+
+@pytest.mark.parametrize(
+    ("saver", "expected"),
+    [
+        ("DiskSaver('kept')", "DiskSaver(contract.train_url or 'kept', require_empty=not (os"),
+        ("ModelCheckpoint('kept', 'net')", "(contract.train_url or 'kept', 'net', require_empty=not (os"),
+        ("Checkpoint({}, 'kept')", "DiskSaver(contract.train_url or 'kept', create_dir=True, require_empty=not ("),
+        (
+            "Checkpoint({}, DiskSaver('kept', require_empty=False))",
+            "DiskSaver(contract.train_url or 'kept', require_empty=False))\n",
+        ),
+    ],
+)
+def test_its_own_checkpoints_lie_in_the_output_folder_and_may_be_there_already(saver, expected):
+    text = HEAD.replace("import EarlyStopping", "import Checkpoint, DiskSaver, EarlyStopping")
+    done = adapt_for_a_platform(f"{text}trainer = Engine(step)\nsaver = {saver}\ntrainer.run(data, 9)\n")
+    assert expected in done.text and done.is_complete
+
+
+def test_one_that_saves_already_is_told_to_load():
+    done = adapt(HEAD + "ModelCheckpoint('o', 'net')\ntrainer = Engine(step)\ntrainer.run(data)\n")
+    assert "load what its Checkpoint handler saved last" in said(done, Kind.HAND)

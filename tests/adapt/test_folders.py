@@ -117,3 +117,52 @@ def test_old_models_give_way_below_the_contracts_folder_too(tmp_path):
     results.mkdir()
     play(done.text, tmp_path, f"--train_url={results}")
     assert sorted(path.name for path in results.glob("model_*")) == ["model_3", "model_4"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "left"),
+    [
+        ("shutil.copytree('code', 'runs/a/code')\nopen('runs/a/x.txt', 'w').close()", ["code/part.py", "x.txt"]),
+        ("shutil.copytree('code', 'runs')\nopen('runs/x.txt', 'w').close()", ["part.py", "x.txt"]),
+        ("os.makedirs('out')\nopen('out/x.txt', 'w').close()\nshutil.make_archive('all', 'zip', 'out')",
+         ["all.zip", "out/x.txt"]),
+        ("os.makedirs('work')\nos.chdir('work')\nopen('x.txt', 'w').close()", ["x.txt"]),
+    ],
+)  # fmt: skip
+def test_whole_folders_go_to_the_contracts_too(lines, left, tmp_path):
+    done = adapt(f"import os, shutil\n{lines}\n")
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "part.py").touch()
+    results = tmp_path / "results"
+    results.mkdir()
+    for _ in range(2):  # started again, everything is there already
+        play(done.text, tmp_path, f"--train_url={results}")
+        found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
+        assert found == ["code/part.py", *(f"results/{each}" for each in left)]
+    assert "os.chdir" not in said(done, Kind.HAND)
+
+
+def test_a_script_that_goes_to_a_folder_of_its_own_is_told():
+    done = adapt("import os\nos.chdir('/content/drive/me')\nopen('x.txt', 'w').close()\n")
+    assert "the script goes to '/content/drive/me' before it uses other paths" in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    ("made", "saved"),
+    [('"models/%s" % args.name', '"models/%s/%d.pth" % (args.name, {})'), ('"models"', '"models/%d.pth" % {}')],
+)
+def test_folders_that_the_script_makes_are_not_made_again(made, saved, tmp_path):
+    """Neither by the names that they have before something is filled in, nor twice."""
+    done = adapt(f"""
+import argparse, os, torch
+p = argparse.ArgumentParser()
+p.add_argument("--name", default="streets")
+p.add_argument("--epoch", type=int, default=0)
+args = p.parse_args()
+os.makedirs({made}, exist_ok=True)
+net = torch.nn.Linear(1, 1)
+if args.epoch:
+    net.load_state_dict(torch.load({saved.format("args.epoch")}))
+torch.save(net.state_dict(), {saved.format("1")})
+""")
+    assert done.text.count("os.makedirs(") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import types
 from pathlib import Path
@@ -40,9 +41,35 @@ def test_a_fit_without_epochs_is_left_alone(call):
     assert "resume_fit" not in adapt(f"{HEAD}{call}\n").text
 
 
-def test_folds_are_refused():
-    done = adapt(f"{HEAD}for part in x:\n    model.fit(part, y, epochs=3)\n")
-    assert "fit is called in a loop" in said(done, Kind.HAND) and "resume_fit" not in done.text
+def test_callbacks_without_a_name_get_it():
+    done = adapt(f"{HEAD}model.fit(x, y, 32, 10, 1, [get()])\n")
+    assert "resume_fit(model.fit, contract.train_url)(x, y, 32, 10, 1, callbacks=[get()])" in done.text
+    done = adapt(f"{HEAD}model.fit(x, y, 32, 10, 1, [get()], 0.1)\n")
+    assert "the callbacks of fit have no name" in said(done, Kind.HAND) and "resume_fit" not in done.text
+
+
+@pytest.mark.parametrize("call", ["model.fit(x, y, nb_epoch=10)", "model.fit_generator(x, 7, nb_epoch=10)"])
+def test_the_first_keras_is_refused_for_its_own_reason(call):
+    done = adapt(f"{HEAD}{call}\n")
+    assert "nb_epoch is a word of Keras 1" in said(done, Kind.HAND) and "resume_fit" not in done.text
+
+
+@pytest.mark.parametrize("way", ["tensorflow.distribute.MultiWorkerMirroredStrategy()", "horovod.init()"])
+def test_processes_that_would_save_under_one_name_are_refused(way):
+    text = f"import tensorflow\nimport horovod\n{HEAD}{way}\nmodel.fit(x, y, epochs=3)\n"
+    text = text if "horovod." in text else text.replace("import horovod\n", "")
+    done = adapt(text)
+    assert "several processes train together" in said(done, Kind.HAND) and "resume_fit" not in done.text
+
+
+def test_a_model_of_another_file_need_not_say_of_which_keras_it_is():
+    done = adapt("from model import *\nnet = unet()\nnet.fit_generator(get(), steps_per_epoch=3, epochs=5)\n")
+    assert "resume_fit(net.fit_generator, contract.train_url)(get()" in done.text and "save_format" in done.text
+
+
+def test_a_search_is_refused():
+    done = adapt(f"import optuna\n{HEAD}for part in x:\n    model.fit(part, y, epochs=3)\n")
+    assert "done more than once" in said(done, Kind.HAND) and "resume_fit" not in done.text
 
 
 SCRIPT = """
@@ -58,8 +85,8 @@ print("second", model.weights, second.history["loss"], second.epoch, stopping.wa
 class _Stopping:
     wait = best = 0
 
-    def on_epoch_begin(self, epoch, logs=None):
-        self.wait = vars(self).get("wait", 0)
+    def on_train_begin(self, logs=None):
+        self.wait = 0
 
     def on_epoch_end(self, epoch, logs=None):
         self.wait += 1
@@ -68,8 +95,11 @@ class _Stopping:
 class _Callback:
     model: object = None
 
+    def on_train_begin(self, logs=None):
+        """As Keras has it."""
 
-def _model(is_three):
+
+def _model(is_three, is_old):
     class Model:
         weights, built, stop_training = (), not is_three, False
 
@@ -85,7 +115,7 @@ def _model(is_three):
         def build_from_config(self, config):
             assert config == self.get_build_config()
 
-        def save_weights(self, path):
+        def save_weights(self, path, save_format=None):
             assert path.endswith(".weights.h5") == is_three
             Path(path).write_text(str(self.weights[0]))
 
@@ -95,10 +125,13 @@ def _model(is_three):
         def fit(self, x, epochs=1, initial_epoch=0, callbacks=(), shuffle=True):
             callbacks = list(callbacks) if isinstance(callbacks, list) else [callbacks] if callbacks else []
             result = types.SimpleNamespace(history={}, epoch=[])
+            for each in callbacks:
+                each.on_train_begin()
             for epoch in range(initial_epoch, epochs):
                 for each in callbacks:
                     each.model = self
-                    each.on_epoch_begin(epoch)
+                    if hasattr(each, "on_epoch_begin"):
+                        each.on_epoch_begin(epoch)
                 self.weights[0] += x
                 print("epoch", x, epoch)
                 result.epoch.append(epoch)
@@ -107,19 +140,56 @@ def _model(is_three):
                     each.on_epoch_end(epoch, {"loss": self.weights[0]})
             return result
 
+    if is_three:
+        Model.stateless_call = Model.fit
+    if is_old:
+        Model.save_weights = lambda self, path: None
     Model.__module__ = "keras.models"
     return Model
 
 
-@pytest.mark.parametrize("version", ["3.15.1", "2.12.0", "2.3.1"])
-def test_killed_anywhere_it_ends_with_the_same_numbers_and_the_whole_history(tmp_path, monkeypatch, version):
+def _keras(version, monkeypatch):
     keras = types.ModuleType("keras")
-    keras.__version__, keras.Stopping = version, _Stopping
-    keras.Model = _model(version.startswith("3"))
+    keras.Stopping, keras.Model = _Stopping, _model(version.startswith("3"), version == "2.3.1")
     keras.callbacks = types.SimpleNamespace(Callback=_Callback)
     monkeypatch.setitem(sys.modules, "keras", keras)
-    before = play(SCRIPT, tmp_path).output.splitlines()
-    text = adapt_plainly(SCRIPT).text
+
+
+#: What was gathered by a callback of its own, and trainings that follow on one another.
+FOLDS = """
+import random
+import keras
+
+
+class Losses(keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        self.losses, self.count = [], 0
+        self.seen = []
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.begun = epoch
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.seen.append((self.begun, logs["loss"]))
+
+
+def train(fold):
+    model, seen = keras.Model(), Losses()
+    model.fit(fold + random.randint(1, 9), epochs=2, callbacks=[seen], shuffle=False)
+    print("fold", fold, model.weights, seen.seen, random.random())
+
+
+for fold in range(3):
+    train(fold)
+"""
+
+
+@pytest.mark.parametrize("script", [SCRIPT, FOLDS])
+@pytest.mark.parametrize("version", ["3.15.1", "2.12.0", "2.3.1"])
+def test_killed_anywhere_it_ends_with_the_same_numbers_and_the_whole_history(tmp_path, monkeypatch, version, script):
+    _keras(version, monkeypatch)
+    before = play(script, tmp_path).output.splitlines()
+    text = adapt_plainly(script).text
     assert play(text, tmp_path).output.splitlines() == before
     for at in range(1, len(before)):
         env = {"OUTLAST_CHECKPOINT": str(tmp_path / f"keeps{at}")}
@@ -130,3 +200,99 @@ def test_killed_anywhere_it_ends_with_the_same_numbers_and_the_whole_history(tmp
             continue
         assert [each for each in seen if "epoch" not in each] == [each for each in before if "epoch" not in each], at
         assert len(seen) < len(before) or at == 1, "it must not begin anew"
+
+
+#: A model that is trained by steps of its own, and never called itself: `built` stays False in Keras 3.
+PARTS = """
+import keras
+model = keras.Parts()
+model.fit(epochs=3, shuffle=False)
+print("end", [part.value for part in model.variables], [part.slots for part in (model.first, model.second)])
+"""
+
+
+class _Variable:
+    name = "kernel"
+
+    def __init__(self):
+        self.value = 0
+
+
+class _Steps:
+    """An optimizer of Keras 3: it takes back its state only where it was built for its variables before."""
+
+    def __init__(self):
+        self.built, self.slots, self._trainable_variables = False, [], []
+
+    def build(self, variables):
+        self.built, self.slots, self._trainable_variables = True, [0] * len(variables), list(variables)
+
+    def apply_gradients(self, pairs):
+        pairs = list(pairs)
+        if not self.built:
+            self.build([variable for _, variable in pairs])
+        for at, (gradient, variable) in enumerate(pairs):
+            self.slots[at] += gradient
+            variable.value += self.slots[at]
+
+
+class _Parts:
+    stop_training, stateless_call, is_lazy = False, None, False
+
+    def __init__(self):
+        self.built, self.optimizer, self.first, self.second = False, _Steps(), _Steps(), _Steps()
+        self.variables = [] if self.is_lazy else [_Variable(), _Variable(), _Variable()]
+
+    @property
+    def weights(self):
+        return self.variables
+
+    def get_build_config(self):
+        return None
+
+    def save_weights(self, path):
+        if not self.built:
+            raise ValueError("You are saving a model that has not yet been built.")
+        parts = [part.slots for part in (self.optimizer, self.first, self.second)]
+        Path(path).write_text(repr(([each.value for each in self.variables], parts)))
+
+    def load_weights(self, path):
+        if not self.built:
+            raise ValueError("You are loading weights into a model that has not yet been built.")
+        values, parts = ast.literal_eval(Path(path).read_text())
+        for variable, value in zip(self.variables, values, strict=True):
+            variable.value = value
+        for part, slots in zip((self.optimizer, self.first, self.second), parts, strict=True):
+            part.slots = slots if len(slots) == len(part.slots) else part.slots
+
+    def fit(self, epochs=1, initial_epoch=0, callbacks=(), shuffle=True):
+        for epoch in range(initial_epoch, epochs):
+            self.variables = self.variables or [_Variable(), _Variable(), _Variable()]
+            self.first.apply_gradients([(epoch + 1, self.variables[2])])
+            self.second.apply_gradients([(epoch + 2, each) for each in self.variables[:2]])
+            print("epoch", epoch)
+            for each in callbacks:
+                each.on_epoch_end(epoch, {})
+        return types.SimpleNamespace(history={}, epoch=[])
+
+
+_Parts.__module__ = "keras.models"
+
+
+@pytest.mark.parametrize("is_lazy", [False, True])
+def test_every_optimizer_of_a_model_that_is_never_called_goes_on(tmp_path, monkeypatch, is_lazy):
+    _keras("3.15.1", monkeypatch)
+    sys.modules["keras"].Parts = _Parts
+    monkeypatch.setattr(_Parts, "is_lazy", is_lazy)
+    text, before = adapt_plainly(PARTS).text, play(PARTS, tmp_path).output.splitlines()
+    for at in range(1, len(before)):
+        env = {"OUTLAST_CHECKPOINT": str(tmp_path / f"keeps{at}")}
+        play(text, tmp_path, env=env, kill_after=at)
+        seen = play(text, tmp_path, env=env).output.splitlines()
+        assert seen[-1] == before[-1], at
+        assert any("begins anew after a stop" in each for each in seen) is is_lazy
+
+
+def test_numbers_of_tensorflow_in_a_step_are_named():
+    done = adapt(f"import tensorflow as tf\n{HEAD}noise = tf.random.normal([3])\nmodel.fit(x, y, epochs=3)\n")
+    assert "draws by itself (tf.random)" in said(done, Kind.DIFFERS)

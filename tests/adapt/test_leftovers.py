@@ -35,9 +35,9 @@ CASES = {
         "what is done with 'trained.html' (line 7) is not understood",
     ),
     "values of another file": (
-        "", "train(DATA_DIR / args.name, save_dir=config.save_dir)",
+        "", "train(DATA_DIR / args.name, model_file=config.model_file)",
         "what is done with DATA_DIR / args.name (line 7) is not understood",
-        "what is done with config.save_dir (line 7) is not understood",
+        "what is done with config.model_file (line 7) is not understood",
     ),
     "a place for results does not stand for the data": (
         'parser.add_argument("--path_output", default="out", help="path to output folder")', "train(args)",
@@ -85,3 +85,34 @@ def test_what_gives_way_where_it_is_used_does_not_stay():
             train(make(args), torch.nn.Linear(1, 1))
     """)
     assert "stays as it is" not in said(done, Kind.DIFFERS)
+
+
+def test_results_are_not_named_as_places_of_data():
+    done = adapt("""
+        from tools import MetricsLogger, show, fit
+        from params import street_path
+        MetricsLogger("metrics.csv")
+        show("training_curves.png")
+        fit(3, street_path)
+    """)
+    told = [each.message for each in done.findings if "--data_url" in each.message and each.kind is Kind.DIFFERS]
+    assert told == ["nothing reads --data_url: what is done with street_path (line 6) is not understood"]
+
+
+def test_an_option_that_is_compared_with_words_is_no_place():
+    done = adapt("""
+        import argparse
+        from torchvision import datasets
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--kind", required=True, help="mnist | folder")
+        parser.add_argument("--masks-path", help="folder with the masks")
+        parser.add_argument("--data-root", default="rows")
+        args = parser.parse_args()
+        if args.masks_path == "none" or args.masks_path.startswith("http"):
+            args.masks_path = None
+        if args.kind in ("mnist", "emnist"):
+            rows = datasets.MNIST(args.data_root)
+        elif args.kind == "folder":
+            rows = datasets.ImageFolder(args.data_root)
+    """)
+    assert "--masks-path stays as it is" in said(done, Kind.DIFFERS) and "--kind" not in said(done, Kind.DIFFERS)

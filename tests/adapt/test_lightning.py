@@ -51,6 +51,13 @@ def test_the_folder_that_lightning_was_given_stays_by_hand():
     assert 'default_root_dir=contract.train_url or "runs"' in done.text
 
 
+@pytest.mark.parametrize(("given", "asks"), [("Net(), ckpt_path=last", True), ("Net()", False)])
+def test_a_checkpoint_of_its_own_that_is_further_on_is_taken(given, asks):
+    done = adapt(LIGHTNING.format(imports="import lightning as L\nlast = None", trainer="L.Trainer()", given=given))
+    assert ('if is_further(words.get("ckpt_path")):' in done.text) is asks
+    assert ('kept[0].get("global_step", 0) > kept[1]["global_step"]' in done.text) is asks
+
+
 def test_every_source_of_random_numbers_goes_into_the_checkpoint():
     text = LIGHTNING.format(
         imports="import random, lightning as L, numpy as np", trainer="L.Trainer()", given="Net(np.random.rand(3))"
@@ -181,11 +188,85 @@ class _Trainer:
             each.on_train_end(self, model)
 
 
+def _random(torch):
+    torch.get_rng_state, torch.set_rng_state = lambda: types.SimpleNamespace(cpu=lambda: 0), lambda state: None
+    torch.cuda = types.SimpleNamespace(
+        get_rng_state_all=lambda: [], set_rng_state_all=lambda states: None, device_count=lambda: 0
+    )
+
+
+class _Plateau:
+    def __init__(self):
+        self.rate, self.best = 64, 0
+
+    def step(self, metric):
+        self.rate, self.best = (self.rate // 2 if metric >= self.best else self.rate), max(metric, self.best)
+
+
+class _NewTrainer(_Trainer):
+    """A Trainer of 1.6 or later: what watches a metric is stepped behind the end of an epoch, not when it goes on."""
+
+    def __init__(self, **given):
+        super().__init__(**given)
+        self.callback_metrics = {}
+        words = {"interval": "epoch", "frequency": 1, "reduce_on_plateau": True, "monitor": "loss"}
+        self.lr_scheduler_configs = [types.SimpleNamespace(scheduler=_Plateau(), **words)]
+
+    def save_checkpoint(self, path):
+        Path(path).touch()
+        states = [each.state_dict() for each in self.callbacks]
+        kept = self.current_epoch + 1, self.global_step, dict(vars(self.lr_scheduler_configs[0].scheduler)), states
+        self.store[path.removesuffix(".part")] = kept
+
+    def fit(self, model, ckpt_path=None):
+        first, plateau = 0, self.lr_scheduler_configs[0].scheduler
+        if ckpt_path:
+            first, self.global_step, kept, states = self.store[ckpt_path]
+            self.current_epoch = first - 1
+            vars(plateau).update(kept)
+            for each, state in zip(self.callbacks, states, strict=True):
+                each.load_state_dict(state)
+        for each in self.callbacks:
+            each.on_fit_start(self, model)
+            each.on_train_start(self, model)
+        if ckpt_path:
+            self._end(model)
+        for epoch in range(first, self.max_epochs):
+            self.current_epoch = epoch
+            print("epoch", self.current_epoch, plateau.rate)
+            self.global_step += 10
+            self.callback_metrics["loss"] = self.current_epoch
+            self._end(model)
+            plateau.step(self.current_epoch)
+
+    def _end(self, model):
+        for each in self.callbacks:
+            each.on_train_epoch_end(self, model)
+
+
+def test_a_rate_that_follows_a_metric_goes_on_where_it_was(tmp_path, monkeypatch):
+    torch, lightning = types.ModuleType("torch"), types.ModuleType("lightning")
+    lightning.pytorch = types.ModuleType("lightning.pytorch")
+    lightning.pytorch.callbacks = types.SimpleNamespace(Checkpoint=object)
+    lightning.Trainer = type("Trainer", (_NewTrainer,), {"store": {}})
+    _random(torch)
+    for module in (torch, lightning, lightning.pytorch):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    net = "class Net:\n    automatic_optimization = True\n"
+    text = adapt_plainly(f"import lightning as L\n{net}trainer = L.Trainer()\ntrainer.fit(Net())\n").text
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "keeps")}
+    whole = ["epoch 0 64", "epoch 1 32", "epoch 2 16", "epoch 3 8"]
+    assert play(text, tmp_path).output.splitlines() == whole
+    for done, kill_after in ((0, 2), (1, 2), (2, 2), (3, None)):
+        played = play(text, tmp_path, env=env, kill_after=kill_after)
+        assert played.output.splitlines() == whole[done : done + 2]
+
+
 @pytest.mark.parametrize("by_hand", [True, False])
 def test_versions_before_1_6_go_on_too(tmp_path, monkeypatch, by_hand):
     torch, lightning = types.ModuleType("torch"), types.ModuleType("pytorch_lightning")
     torch.store = {}
-    torch.get_rng_state, torch.set_rng_state = lambda: types.SimpleNamespace(cpu=lambda: 0), lambda state: None
+    _random(torch)
 
     def save(state, path):
         torch.store[path] = state

@@ -28,14 +28,13 @@ SPELLINGS = [
 
 
 def rooms(tmp_path):
-    """Three homes that have every folder that the scripts find there, and one that has none."""
+    """Two homes that have every folder that the scripts find there, one that has none, and results that nobody made."""
     for name in ("before", "after"):
         for folder in ("ckpt", "out/a", "out/b", "out/deep", "models/unet", "a", "b", "runs", "logs", "images"):
             (tmp_path / name / "code" / folder).mkdir(parents=True)
         (tmp_path / name / "model").mkdir()
         (tmp_path / name / "models").mkdir()
-    for name in ("empty", "results"):
-        (tmp_path / name).mkdir()
+    (tmp_path / "empty").mkdir()
     return tmp_path / "before" / "code", tmp_path / "after" / "code", tmp_path / "empty", tmp_path / "results"
 
 

@@ -189,6 +189,19 @@ def test_a_process_that_can_only_be_alone_is_not_asked():
     assert "saves_here" not in done.text and "one process saves for all" not in said(done, Kind.DIFFERS)
 
 
+def test_who_only_asks_for_other_processes_trains_alone():
+    done = adapt("""
+        import torch
+        from torch.nn.parallel import DistributedDataParallel
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for epoch in range(9):
+            optimizer.step()
+            plain = model.module if isinstance(model, DistributedDataParallel) else model
+    """)
+    assert "one process saves for all" not in said(done, Kind.DIFFERS)
+
+
 def test_a_model_that_is_spread_over_processes_is_refused():
     done = adapt("""
         import torch
@@ -287,3 +300,64 @@ def test_tensors_in_a_list_come_back_to_their_device():
     text = SEVERAL.format(start=start).replace("optimizer.step()", "losses.append(optimizer.step())")
     text = adapt(text).text
     assert 'map_location=None if torch.cuda.is_available() else "cpu"' in text and "    del resumed\n" in text
+
+
+def test_a_list_that_the_scripts_own_checkpoint_may_fill_is_kept():
+    done = adapt("""
+        import sys
+        import torch
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        losses, start = [], 0
+        if len(sys.argv) > 1:
+            state = torch.load(sys.argv[1])
+            losses = state["losses"]
+            start = state["epoch"]
+        for epoch in range(start, 9):
+            optimizer.step()
+            losses.append(epoch)
+    """)
+    assert '"losses": losses' in done.text
+
+
+@pytest.mark.parametrize(
+    ("taken", "put_back"),
+    [
+        ("model.state_dict()", 'best = model.state_dict() if resumed["best"] else resumed["best"]'),
+        ("copy.deepcopy(model.state_dict())", 'best = resumed["best"]'),
+    ],
+)
+def test_weights_that_are_no_copy_are_those_of_the_model_again(taken, put_back):
+    done = adapt(f"""
+        import copy
+        import torch
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        best, low = None, 9.0
+        for epoch in range(9):
+            optimizer.step()
+            if epoch < low:
+                low = epoch
+                best = {taken}
+        model.load_state_dict(best)
+    """)
+    assert put_back in done.text
+
+
+def test_trainings_that_share_the_file_of_their_best_weights_are_refused():
+    done = adapt("""
+        import torch
+
+        def fit(fold):
+            model = torch.nn.Linear(1, 1)
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+            for epoch in range(9):
+                optimizer.step()
+                torch.save(model.state_dict(), "best.pth")
+            model.load_state_dict(torch.load("best.pth"))
+            return model
+
+        for fold in range(4):
+            torch.save(fit(fold), f"model_{fold}.pth")
+    """)
+    assert "each training loads a file behind its loop that the next one writes anew" in said(done, Kind.HAND)

@@ -40,17 +40,21 @@ def test_a_script_that_goes_on_by_a_flag_goes_on_without_it(option, test, words)
     assert words in said(done, Kind.KEPT) and "first_epoch = start_epoch" in done.text
 
 
+def test_a_count_of_its_own_checkpoint_that_rounds_read_is_kept():
+    """A later stint would find a later file, and count on from there as well."""
+    text = TRAINING.format(option='action="store_true"', test="args.resume", body="print(epoch - start_epoch)")
+    assert 'start_epoch = resumed["start_epoch"]' in adapt(text).text
+    ends = TRAINING.format(option='default=""', test="args.resume", body="pass").replace("9):", "start_epoch + 9):")
+    assert 'start_epoch = resumed["start_epoch"]' in adapt(ends).text
+    only_first = TRAINING.format(option='default=""', test="args.resume", body="pass")
+    assert 'resumed["start_epoch"]' not in adapt(only_first).text
+
+
 def test_where_nothing_can_be_added_the_flag_is_named():
     body = "epoch += 1"
     done = adapt(TRAINING.format(option='default=""', test="args.resume", body=body))
     assert "goes on only when it is started with --resume=PATH" in said(done, Kind.DIFFERS)
     assert "outlast run … -- --resume=PATH" in said(done, Kind.DIFFERS) and done.is_complete
-
-
-@pytest.mark.parametrize("test", ['os.path.exists("last.pt")', "True"])
-def test_a_script_that_looks_for_itself_is_left_alone(test):
-    done = adapt(TRAINING.format(option='default=""', test=test, body="pass"))
-    assert "counts on from it already" in said(done, Kind.KEPT) and "OUTLAST_CHECKPOINT" not in done.text
 
 
 OWN = """
@@ -84,18 +88,6 @@ def test_a_script_that_goes_on_by_a_setting_goes_on_without_it(given, before, te
     done = adapt(OWN.format(given=given, before=before, test=test, call=call, first="start_epoch"))
     assert "already" not in said(done, Kind.KEPT) and "first_epoch = start_epoch" in done.text
     assert "goes on as before; in a stint nothing need be passed" in said(done, Kind.KEPT)
-
-
-@pytest.mark.parametrize(
-    ("given", "before", "test"),
-    [
-        ("", "checkpoint = newest('out')", "checkpoint"),
-        ("checkpoint='last.pt'", "", "checkpoint and os.path.exists(checkpoint)"),
-    ],
-)
-def test_a_checkpoint_that_is_looked_for_is_no_setting(given, before, test):
-    done = adapt(OWN.format(given=given, before=before, test=test, call="train()", first="start_epoch"))
-    assert "counts on from it already" in said(done, Kind.KEPT)
 
 
 def test_a_count_that_reaches_no_loop_is_no_resume():
@@ -183,6 +175,24 @@ def test_a_download_goes_on_where_its_place_is_not_the_contracts():
 
 
 @pytest.mark.parametrize(
+    ("flag", "new"),
+    [
+        ("FETCH", "not contract.data_url and FETCH"),
+        ("FETCH or MORE", "not contract.data_url and (FETCH or MORE)"),
+        ("not OFF", "not contract.data_url and not OFF"),
+        ("OFF", "OFF"),
+        ("False", "False"),
+    ],
+)
+def test_nothing_is_downloaded_where_a_setting_asks_for_it(flag, new):
+    text = "from torchvision import datasets\nFETCH = MORE = True\nOFF = False\n"
+    done = adapt(text + f'datasets.MNIST("m", download={flag})\n')
+    assert f"download={new})" in done.text
+    is_asked = "MNIST is not downloaded when --data_url is given" in said(done, Kind.CHANGED)
+    assert is_asked is ("contract" in new)
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         ('datasets.MNIST(root=".", download=True)',
@@ -191,8 +201,7 @@ def test_a_download_goes_on_where_its_place_is_not_the_contracts():
          'Birds(root=contract.data_url or "~/sets", download=not contract.data_url)'),
         ('tasks("birds", root="~/sets")', 'tasks("birds", root=contract.data_url or "~/sets")'),
         ("imdb.load_data(num_words=9)",
-         'imdb.load_data(path=os.path.abspath(os.path.join(contract.data_url, "imdb.npz")) if contract.data_url else '
-         '"imdb.npz", num_words=9)'),
+         "load_delivered(imdb.load_data, contract.data_url)(num_words=9)"),
         ('get_file("a.txt", "http://h/a.txt")',
          '(os.path.join(contract.data_url, "a.txt") if contract.data_url else get_file("a.txt", "http://h/a.txt"))'),
         ('np.save("o/{}.npy".format(1), 1)', 'np.save(os.path.join(contract.train_url or "o", "{}.npy".format(1)), 1)'),
@@ -280,8 +289,10 @@ def test_what_is_opened_to_be_written_is_a_result(call):
 
 
 def test_a_home_folder_alone_is_no_data():
-    text = 'from os.path import expanduser\nfrom sets import Birds\nBirds(root=expanduser("~") + "/b", download=True)\n'
-    assert 'expanduser("~") + "/b", download=True' in adapt(text).text
+    text = 'from os.path import expanduser\nfrom sets import Birds\nBirds(root=expanduser("~"){}, download=True)\n'
+    assert 'Birds(root=expanduser("~"), download=True)' in adapt(text.format("")).text
+    below = 'Birds(root=contract.data_url or expanduser("~") + "/b", download=not contract.data_url)'
+    assert below in adapt(text.format(' + "/b"')).text
 
 
 def test_the_flag_of_its_own_resume_is_no_input_that_must_be_passed():
@@ -383,3 +394,84 @@ def test_what_each_round_makes_anew_and_other_names_of_the_model_are_not_saved_a
                 torch.save(checkpoint, "last.pt")
     """
     assert "(epoch, model, optimizer, last, mean)" in said(adapt(text), Kind.CHANGED)
+
+
+def test_a_clock_that_is_called_a_start_is_none():
+    done = adapt("""
+        import time
+        import torch
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for epoch in range(1, 11):
+            epoch_start = time.time()
+            optimizer.step()
+            print(time.time() - epoch_start)
+        torch.save(model.state_dict(), "best.pth")
+        model.load_state_dict(torch.load("best.pth"))
+    """)
+    assert not said(done, Kind.KEPT) and "resume.pt" in done.text
+
+
+_IN_PART = """
+import torch
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+from peft import LoraConfig, get_peft_model
+model = AutoModelForCausalLM.from_pretrained("a/b"{quantized})
+{more}
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+for epoch in range(3):
+    for batch in loader:
+        model(**batch).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("quantized", "more", "is_in_part"),
+    [
+        (", quantization_config=BitsAndBytesConfig(load_in_4bit=True)", "", True),
+        ("", "model = get_peft_model(model, LoraConfig())", True),
+        ("", "", False),
+    ],
+)
+def test_of_compressed_and_frozen_weights_only_what_is_trained_is_kept(quantized, more, is_in_part):
+    text = _IN_PART.format(quantized=quantized, more=more)
+    if not is_in_part:
+        text = text.replace(", BitsAndBytesConfig", "").replace("from peft import LoraConfig, get_peft_model\n", "")
+    done = adapt(text)
+    assert ('model.load_state_dict(resumed["model"], strict=False)' in done.text) is is_in_part
+    assert ("model.named_parameters() if each.requires_grad" in done.text) is is_in_part
+    assert "optimizer.load_state_dict(resumed[" in done.text
+
+
+def test_a_field_that_some_rounds_set_on_a_model_that_is_not_seen_is_told():
+    done = adapt("""
+        import torch
+        from nets import Net
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(100):
+            if epoch % 50 == 0:
+                net.negatives = net.sample()
+            opt.zero_grad()
+            net.loss().backward()
+            opt.step()
+    """)
+    assert "net.negatives is set in some rounds" in said(done, Kind.DIFFERS)
+
+
+def test_a_refusal_names_the_call_that_trains():
+    done = adapt("""
+        from drawing import Plotter
+        from models import Painter
+        plotter = Plotter()
+        painter = Painter()
+        total = 0
+        for epoch in range(9):
+            total += epoch
+            plotter.reset()
+            painter.optimize_parameters()
+            painter.save(epoch)
+    """)
+    assert "painter.optimize_parameters() may change what is not saved" in said(done, Kind.HAND)

@@ -264,3 +264,90 @@ def test_arguments_that_another_caller_may_bring_are_not_asked_for_more(tmp_path
     code = "import training; training.train({'n': 4})"
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert ran.stdout == "2.0 4\n", ran.stderr
+
+
+COMMANDS = {
+    "click": """
+        import click, os
+        import numpy as np
+
+        @click.command()
+        @click.argument("source", type=click.Path(exists=True))
+        @click.argument("output_path", type=click.Path())
+        def main(source, output_path):
+            print(np.load(os.path.join(source, "x.npy")).sum())
+            os.makedirs(output_path, exist_ok=True)
+            np.save(os.path.join(output_path, "total.npy"), 1)
+
+        main()
+    """,
+    "absl": """
+        from absl import app, flags
+        import os
+        import numpy as np
+        _SOURCE = flags.DEFINE_string("source", None, "data", required=True)
+        _OUT = flags.DEFINE_string("out", None, "results", required=True)
+
+        def main(argv):
+            print(np.load(os.path.join(_SOURCE.value, "x.npy")).sum())
+            os.makedirs(_OUT.value, exist_ok=True)
+            np.save(os.path.join(_OUT.value, "total.npy"), 1)
+
+        app.run(main)
+    """,
+}
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_what_a_command_must_be_given_may_be_left_out_with_the_option_of_the_contract(kind, tmp_path):
+    done = adapt(COMMANDS[kind])
+    assert done.setup == kind
+    np.save(tmp_path / "x.npy", np.ones(2))
+    (tmp_path / "train.py").write_text(done.text)
+    own = [".", "out"] if kind == "click" else ["--source=.", "--out=out"]
+    for argv in (own, ["--data_url", str(tmp_path), "--train_url", "there"]):
+        assert _start(tmp_path, *argv).stdout == "2.0\n"
+    assert (tmp_path / "out" / "total.npy").is_file() and (tmp_path / "there" / "total.npy").is_file()
+    before = tmp_path / "before"
+    before.mkdir()
+    (before / "train.py").write_text(textwrap.dedent(COMMANDS[kind]))
+    ended = [_start(folder) for folder in (before, tmp_path)]
+    assert ended[0].returncode == ended[1].returncode != 0
+    if kind == "click":
+        assert ended[0].stderr.splitlines()[-1] == ended[1].stderr.splitlines()[-1]
+
+
+def _start(folder, *argv):
+    return subprocess.run(
+        [sys.executable, "-B", "train.py", *argv], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_a_function_of_fire_need_not_be_given_what_the_contract_gives():
+    text = "import fire, os\ndef train({}):\n    os.listdir(data_path)\nfire.Fire(train)\n"
+    done = adapt(text.format("data_path: str, epochs: int = 3"))
+    assert "def train(data_path: str = None, epochs: int = 3, data_url=None" in done.text
+    assert "    elif data_path is None:\n        raise fire.core.FireError(" in done.text
+    refused = adapt(text.format("data_path, epochs"))
+    assert "--data_path is required" in said(refused, Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    ("head", "parse"),
+    [
+        ("from tap import Tap\nclass Args(Tap):", "args = Args().parse_args()\nos.listdir(args.data_dir)\n"),
+        (
+            "from tap import Tap\nclass Args(Tap):",
+            "def main(a):\n    os.listdir(a.data_dir)\nmain(Args().parse_args())\n",
+        ),
+        ("import tyro\nclass Args:", "args = tyro.cli(Args)\nos.listdir(args.data_dir)\n"),
+        ("import simple_parsing\nclass Args:", "args = simple_parsing.parse(Args)\nos.listdir(args.data_dir)\n"),
+    ],
+)
+def test_a_class_of_options_is_set_and_given_what_it_asks_for(head, parse):
+    kept = adapt(f'import os\n{head}\n    data_dir: str = "data"\n    n: int = 3\n{parse}')
+    assert "if contract.data_url:\n" in kept.text and ".data_dir = contract.data_url\n" in kept.text
+    assert "sys.argv +=" not in kept.text
+    asked = adapt(f"import os\n{head}\n    data_dir: str\n    n: int = 3\n{parse}")
+    assert 'if contract.data_url:\n    sys.argv += ["--data_dir", contract.data_url]\n' in asked.text
+    assert not said(asked, Kind.HAND).startswith("--data_dir")

@@ -118,6 +118,11 @@ def test_results_that_code_elsewhere_writes_are_not_denied():
     done = adapt(PARSER.format("") + "from tools import train\ntrain(args)\n")
     assert "where the results go is not visible" in said(done, Kind.DIFFERS)
     assert "the script saves nothing" in said(adapt("x = 1\nprint(x)\n"), Kind.DIFFERS)
+    shown = (
+        "import matplotlib.pyplot as plt\ndef store(x):\n    f, axis = plt.subplots(2)\n    axis.plot(x)\nstore(1)\n"
+    )
+    assert "the script saves nothing" in said(adapt(shown), Kind.DIFFERS)
+    assert "saves nothing" not in said(adapt("import figures\nfigures.plot_all(3)\n"), Kind.DIFFERS)
 
 
 def test_a_helper_elsewhere_that_saves_is_followed():
@@ -260,3 +265,167 @@ def test_what_is_taken_from_a_configuration_is_replaced_wherever_it_is_taken():
     assert "restore(contract.train_url or cfg.out_dir, 1)" in done and "print(cfg.out_dir)" in done
     assert "publish(contract.train_url or cfg.out_dir)" in done
     assert "if (contract.train_url or cfg.out_dir) is None" in done
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('pd.read_csv("C:/me/d/x.csv")', 'os.path.join(contract.data_url or "C:/me/d", "x.csv")'),
+        ('net.save("C:/me/x.h5", 1)', 'net.save(os.path.join(contract.train_url or "C:/me", "x.h5"), 1)'),
+        ('np.savetxt("D:/o/x.txt", 1)', 'os.path.join(contract.train_url or "D:/o", "x.txt")'),
+        ('frame.to_csv("/kaggle/working/x.csv")', 'os.path.join(contract.train_url or "/kaggle/working", "x.csv")'),
+        ('np.load(Path.home() / "d" / "x.npy")', 'Path(os.path.join(contract.data_url, "x.npy")) if contract.data_url'),
+        ('np.load(os.path.join(os.path.expanduser("~"), "x.npy"))', 'os.path.join(contract.data_url, "x.npy") if'),
+        ('np.save(os.environ["HOME"] + "/x.npy", 1)', "np.save(os.path.join(contract.train_url, os.path.basename("),
+        ('load_img("data/a b.jpg")', 'os.path.join(contract.data_url or "data", "a b.jpg")'),
+    ],
+)
+def test_roots_drives_and_homes_give_way(before, after):
+    head = (
+        "import os\nfrom pathlib import Path\nimport numpy as np\nimport pandas as pd\n"
+        "from keras.utils import load_img\nfrom parts import net\nframe = pd.DataFrame()\n"
+    )
+    assert after in adapt(head + before + "\n").text
+
+
+LISTS = """
+import os
+import numpy as np
+def load(paths):
+    return [np.load(path).sum() for path in paths]
+FOLDERS = ["data_a", "data_b"]
+FILES = {"x": "data_a/x.npy", "y": "data_b/y.npy"}
+for folder in FOLDERS:
+    print(sorted(os.listdir(folder)))
+for name, path in FILES.items():
+    print(name, np.load(path).sum())
+for number, path in enumerate(("data_a/x.npy", "data_b/y.npy")):
+    print(number, np.load(path).sum())
+for name in ["x.npy"]:
+    print(name, np.load("data_a/" + name).sum())
+print(load(["data_a/x.npy", "data_b/y.npy"]), np.load(FILES["y"]).sum(), os.listdir(FOLDERS[1]))
+"""
+
+
+def test_places_in_lists_and_dictionaries_follow_the_option(tmp_path):
+    for place in ("here", "data"):
+        for folder, name in (("data_a", "x"), ("data_b", "y")):
+            (tmp_path / place / folder).mkdir(parents=True)
+            np.save(tmp_path / place / folder / f"{name}.npy", np.ones(3))
+    (tmp_path / "empty").mkdir()
+    done = adapt(LISTS)
+    before = play(LISTS, tmp_path / "here")
+    assert play(done.text, tmp_path / "here") == before
+    after = play(done.text, tmp_path / "empty", f"--data_url={tmp_path / 'data'}")
+    assert after.output == before.output
+
+
+def test_a_name_that_also_goes_elsewhere_keeps_its_value(tmp_path):
+    text = """
+import numpy as np
+for name in ["x.npy", "y.npy"]:
+    np.save("out_" + name, np.load(name))
+"""
+    for place in ("here", "data"):
+        (tmp_path / place).mkdir()
+        for name in ("x", "y"):
+            np.save(tmp_path / place / f"{name}.npy", np.ones(3))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "empty").mkdir()
+    done = adapt(text).text
+    places = f"--data_url={tmp_path / 'data'}", f"--train_url={tmp_path / 'results'}"
+    assert not play(done, tmp_path / "empty", *places).files
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["out_x.npy", "out_y.npy"]
+    assert len(play(done, tmp_path / "here").files) == 4
+
+
+OWN_FUNCTIONS = """
+import os
+import numpy as np
+def versioned(path):
+    return os.path.join(path, "v2")
+def made(path):
+    os.makedirs(path, exist_ok=True)
+    return path
+def read(path):
+    path = os.path.expanduser(path)
+    return np.load(path)
+path = "data/base"
+path = versioned(path)
+x = np.load(os.path.join(path, "x.npy"))
+y = read("data/y.npy")
+out = made("results")
+np.save(out + "/z.npy", x + y)
+"""
+
+
+def test_paths_are_followed_through_functions_that_give_them_back(tmp_path):
+    for place in (tmp_path / "here" / "data", tmp_path / "data"):
+        (place / "base" / "v2").mkdir(parents=True)
+        np.save(place / "base" / "v2" / "x.npy", np.ones(3))
+        np.save(place / "y.npy", np.ones(3))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "empty").mkdir()
+    done = adapt(OWN_FUNCTIONS).text
+    assert "results/z.npy" in play(done, tmp_path / "here").files
+    places = f"--data_url={tmp_path / 'data'}", f"--train_url={tmp_path / 'results'}"
+    assert not play(done, tmp_path / "empty", *places).files
+    assert np.load(tmp_path / "results" / "z.npy").sum() == 6
+
+
+def test_a_folder_of_results_is_handed_to_other_files_as_such():
+    text = """
+    import os
+    from tools import Writer, note
+    os.makedirs("output", exist_ok=True)
+    note("output", 3)
+    writer = Writer("output")
+    open("output/x.txt", "w").close()
+    """
+    done = adapt(text).text
+    assert 'note(contract.train_url or "output", 3)' in done and 'Writer(contract.train_url or "output")' in done
+    done = adapt(text + 'if writer.kind == "output":\n        note(1)\n').text
+    assert 'note("output", 3)' in done
+
+
+def test_temporary_files_stay():
+    text = """
+    import os, tempfile
+    import numpy as np
+    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+        np.save(file.name, 1)
+    folder = tempfile.mkdtemp()
+    np.save(os.path.join(folder, "x.npy"), 1)
+    """
+    done = adapt(text)
+    assert "np.save(file.name, 1)" in done.text and 'np.save(os.path.join(folder, "x.npy"), 1)' in done.text
+    assert "file.name" not in said(done, Kind.DIFFERS)
+
+
+def test_an_option_for_a_cache_is_no_place_of_data():
+    options = 'p.add_argument("--data_dir", default="~/cache")'
+    done = adapt(PARSER.format(options) + "from tools import fetch\nfetch('x', cache_dir=args.data_dir)\n")
+    assert "args.data_dir =" not in done.text
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ('load_dataset("data", size=10)', 'load_dataset(contract.data_url or "data", size=10)'),
+        ('Birds.from_folder(FogDataset("data"))', 'FogDataset(contract.data_url or "data")'),
+        ('load_dataset("train")', 'load_dataset("train")'),
+        ('tf.data.experimental.save(1, "out/test")', 'save(1, contract.train_url or "out/test")'),
+        ('Encoder.load_parts("start.bin", 1)', 'load_parts(contract.pretrain_url or "start.bin", 1)'),
+        ('load_names("words.json")', 'load_names("words.json")'),
+        ("load_names(save_dir=config.save_dir)", "save_dir=contract.train_url or config.save_dir)"),
+        ('load_names(log_dir="logs")', 'load_names(log_dir=contract.train_url or "logs")'),
+    ],
+)
+def test_readers_of_other_files_get_the_place(line, after):
+    head = "import tensorflow as tf\nfrom parts import Birds, Encoder, FogDataset, config, load_dataset, load_names\n"
+    assert after in adapt(head + line + "\n").text
+
+
+def test_a_picture_that_is_drawn_is_no_candidate_for_data():
+    done = adapt("from parts import fit, plot_history\nplot_history(fit(), 'training_curves.png')\n")
+    assert "nothing reads --data_url: no place of data is visible" in said(done, Kind.DIFFERS)

@@ -57,10 +57,122 @@ def test_one_file_cannot_be_the_weights_of_two_models():
     assert "VGG16 fetches weights" in said(done, Kind.HAND)
 
 
-def test_weights_that_a_script_reads_itself_are_the_contracts():
+def test_weights_that_a_script_reads_itself_lie_beside_those_that_torch_fetches():
     done = adapt(f"{_HEAD}model = models.resnet18(pretrained=True)\nmodel.load_state_dict(torch.load('start.pth'))\n")
+    assert "torch.hub.set_dir(contract.pretrain_url)" in done.text
+    assert "torch.load(os.path.join(contract.pretrain_url or '', 'start.pth'))" in done.text
+    assert "--pretrain_url must be a folder: it holds start.pth and" in said(done, Kind.DIFFERS)
+    assert "a copy of ~/.cache/torch/hub: it holds the folder checkpoints" in said(done, Kind.CHANGED)
+
+
+def test_a_model_that_is_called_after_its_data_is_no_data():
+    text = r"""net.load_state_dict(torch.load(r"D:\me\models\port_dataset\net2.pth"))"""
+    done = adapt(f"{_HEAD}net = models.resnet18(pretrained=True)\n{text}\n")
+    assert 'os.path.join(contract.pretrain_url, "net2.pth") if contract.pretrain_url' in done.text
+    assert "--pretrain_url must be a folder: it holds net2.pth and" in said(done, Kind.DIFFERS)
+    rows = adapt("import torch\nrows = torch.load('sets/train.pt')\n")
+    assert "os.path.join(contract.data_url or 'sets', 'train.pt')" in rows.text
+
+
+def test_models_of_transformers_lie_beside_those_that_torch_fetches():
+    done = adapt(f"{_HEAD}from transformers import BertModel\nmodel = models.resnet18(pretrained=True)\n"
+                 "words = BertModel.from_pretrained('bert-base-uncased')\n")  # fmt: skip
+    assert "torch.hub.set_dir(contract.pretrain_url)" in done.text
+    assert "from_pretrained(os.path.join(contract.pretrain_url or '', 'bert-base-uncased'))" in done.text
+    assert "--pretrain_url must hold the folders bert-base-uncased, checkpoints" in said(done, Kind.DIFFERS)
+
+
+def test_an_option_for_weights_leaves_no_room_for_what_torch_fetches():
+    done = adapt(f"""{_HEAD}import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--weights", default="start.pth")
+args = parser.parse_args()
+model = models.resnet18(pretrained=True)
+found = models.detection.fasterrcnn_resnet50_fpn(num_classes=3)
+model.load_state_dict(torch.load(args.weights))
+""")
     assert "set_dir" not in done.text
     assert "resnet18(pretrained=True) fetches weights" in said(done, Kind.DIFFERS)
+    assert "fasterrcnn_resnet50_fpn fetches weights" in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.hub.load('a/b', 'c')",
+        "torch.hub.load_state_dict_from_url('https://x.y/z.pth')",
+        "load_url('https://x.y/z.pth')",
+        "EfficientNet.from_pretrained('efficientnet-b0')",
+        "lpips.LPIPS(net='alex')",
+        "models.detection.fasterrcnn_resnet50_fpn(num_classes=3)",
+        "pretrainedmodels.__dict__['resnet18'](pretrained='imagenet')",
+    ],
+)
+def test_whatever_looks_into_the_folder_of_torch_finds_the_given_one(line):
+    head = "import lpips, pretrainedmodels\nfrom efficientnet_pytorch import EfficientNet\n"
+    done = adapt(f"{_HEAD}{head}from torch.utils.model_zoo import load_url\nmodel = {line}\n", "xihe")
+    assert f"if contract.pretrain_url:\n    torch.hub.set_dir(contract.pretrain_url)\nmodel = {line}\n" in done.text
+    assert "network" not in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.hub.load('./yolo', 'custom', source='local')",
+        "torch.hub.load_state_dict_from_url('https://x.y/z.pth', model_dir='kept')",
+        "models.detection.fasterrcnn_resnet50_fpn(weights_backbone=None)",
+    ],
+)
+def test_whatever_looks_elsewhere_is_left_alone(line):
+    assert "set_dir" not in adapt(f"{_HEAD}model = {line}\n", "xihe").text
+
+
+_LIBRARIES = """
+import clip, open_clip, spacy, timm, whisper
+import tensorflow_hub as hub
+from huggingface_hub import hf_hub_download, snapshot_download
+from sentence_transformers import SentenceTransformer
+from transformers import pipeline
+from ultralytics import YOLO
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("SentenceTransformer('a/b')", "SentenceTransformer(GIVEN or 'a/b')"),
+        ("pipeline('fill-mask', model='a/b')", "pipeline('fill-mask', model=GIVEN or 'a/b')"),
+        ("whisper.load_model('base')", "whisper.load_model(GIVEN or 'base')"),
+        ("clip.load('ViT-B/32')", "clip.load(GIVEN or 'ViT-B/32')"),
+        ("open_clip.create_model('a', 'laion')", "open_clip.create_model('a', GIVEN or 'laion')"),
+        ("hub.KerasLayer('https://x.y/1')", "hub.KerasLayer(GIVEN or 'https://x.y/1')"),
+        ("YOLO('yolov8n.pt')", "YOLO(GIVEN or 'yolov8n.pt')"),
+        ("spacy.load('en_core_web_sm')", "spacy.load(GIVEN or 'en_core_web_sm')"),
+        ("hf_hub_download('a/b', 'm.pt')", "GIVEN or hf_hub_download('a/b', 'm.pt')"),
+        ("snapshot_download('a/b')", "GIVEN or snapshot_download('a/b')"),
+        ("timm.create_model(name, pretrained=True)",
+         "timm.create_model(name, pretrained=True, pretrained_cfg_overlay=dict(file=GIVEN) if GIVEN else None)"),
+    ],
+)  # fmt: skip
+def test_a_place_stands_for_the_name_of_a_model(before, after):
+    done = adapt(f"{_LIBRARIES}name = 'x'\nmodel = {before}\n", "xihe")
+    assert f"model = {after.replace('GIVEN', 'contract.pretrain_url')}\n" in done.text
+    assert "network" not in said(done, Kind.HAND)
+
+
+def test_one_place_cannot_stand_for_two_models():
+    lines = "a = whisper.load_model('base')\nb = SentenceTransformer('a/b')\n"
+    done = adapt(f"{_LIBRARIES}{lines}", "xihe")
+    assert lines in done.text
+    assert "load_model fetches base" in said(done, Kind.HAND)
+    assert "SentenceTransformer fetches a/b" in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize("line", ["hub.load('models/net')", "YOLO('net.yaml')"])
+def test_a_place_of_the_scripts_own_is_no_name(line):
+    done = adapt(f"{_LIBRARIES}model = {line}\n", "xihe")
+    assert f"model = {line}\n" in done.text
+    assert "network" not in said(done, Kind.HAND)
 
 
 def test_a_data_set_that_keeps_its_files_in_the_contracts_folder_needs_no_hand():
@@ -77,3 +189,81 @@ def test_a_data_set_that_keeps_its_files_in_the_contracts_folder_needs_no_hand()
         train(parse())
     """, "xihe")  # fmt: skip
     assert "network" not in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    ("line", "said_of"),
+    [
+        ("wandb.init(project='x')", "wandb.init sends"),
+        ("wandb.init(mode='online')", "wandb.init sends"),
+        ("wandb.init(mode='offline')", ""),
+        ("os.environ['WANDB_MODE'] = 'offline'\nwandb.init()", ""),
+        ("trainer.push_to_hub()", "push_to_hub sends"),
+        ("TrainingArguments('out', push_to_hub=True)", "push_to_hub sends"),
+        ("TrainingArguments('out', push_to_hub=False)", ""),
+        ("huggingface_hub.login()", "huggingface_hub.login asks"),
+        ("comet_ml.Experiment(api_key='x')", "comet_ml.Experiment sends"),
+        ("neptune.init_run()", "neptune.init_run sends"),
+        ("mlflow.set_tracking_uri('http://10.0.0.1:5000')", "mlflow sends"),
+        ("mlflow.set_tracking_uri('file:runs')", ""),
+        ("WandbLogger(project='x')", "WandbLogger sends"),
+        ("WandbLogger(project='x', offline=True)", ""),
+    ],
+)
+def test_what_is_sent_is_told_where_there_is_no_network(line, said_of):
+    text = f"import os, comet_ml, mlflow, neptune, wandb\nimport huggingface_hub\nfrom here import *\n{line}\n"
+    assert (said_of or "there is no network") in said(adapt(text, "xihe"), Kind.DIFFERS) or not said_of
+    assert bool(said_of) == ("there is no network" in said(adapt(text, "xihe"), Kind.DIFFERS))
+
+
+@pytest.mark.parametrize("before", ["__author__ = 'somebody'", "__version__, __all__ = '1', []", "print('begins')"])
+def test_torch_is_there_where_it_is_told_its_folder(before):
+    """What a file says of itself, or does, may stand before its imports."""
+    done = adapt(
+        f"{before}\nimport torch\nfrom torchvision import models\nnet = models.resnet18(pretrained=True)\n", "xihe"
+    )
+    lines = done.text.splitlines()
+    assert lines.index("import torch") < lines.index("    torch.hub.set_dir(contract.pretrain_url)")
+
+
+def test_what_a_file_says_of_itself_lies_among_its_imports():
+    done = adapt("__author__ = 'somebody'\n\nimport os\nimport sys\n\nprint(open('data/x.txt').read())\n")
+    assert done.text.count("import os") == 1 and done.text.startswith("__author__ = 'somebody'\n\nimport os\n")
+
+
+def test_a_process_that_begins_anew_is_told_where_weights_lie():
+    done = adapt("""
+        import argparse
+        import torch
+        import torch.multiprocessing as mp
+        import torchvision.models as models
+        def work(rank, args):
+            net = models.__dict__[args.arch](pretrained=True)
+            print(net)
+        def main():
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--arch", default="resnet18")
+            args = parser.parse_args()
+            mp.spawn(work, nprocs=2, args=(args,))
+        if __name__ == "__main__":
+            main()
+    """)
+    body = done.text.partition("def work(")[2].partition("def main(")[0]
+    assert "torch.hub.set_dir(" in body and done.text.count("set_dir(") == 1
+    assert "the model takes its weights from --pretrain_url" in said(done, Kind.CHANGED)
+
+
+def test_weights_beside_those_of_an_option_have_a_way_of_their_own():
+    done = adapt("""
+        import argparse
+        import torch
+        from torchvision.models import vgg16
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--model", required=True, help="saved model")
+        args = parser.parse_args()
+        net = torch.nn.Linear(1, 1)
+        net.load_state_dict(torch.load(args.model))
+        print(vgg16(pretrained=True))
+    """, "xihe")  # fmt: skip
+    assert "args.model = args.pretrain_url" in done.text
+    assert "let TORCH_HOME name a folder that holds hub/checkpoints" in said(done, Kind.HAND)

@@ -139,14 +139,14 @@ def test_a_fit_in_each_round_goes_on_by_rounds():
     assert done.is_complete and saved(done) == ["model=model"] and "BackupAndRestore" not in done.text
 
 
-def test_folds_of_fit_are_still_refused():
+def test_each_fold_of_fit_goes_on_by_itself():
     done = adapt("""
         import keras
         for fold in range(5):
             model = keras.Sequential([keras.layers.Dense(1)])
             model.fit(1, 2, epochs=9)
     """)
-    assert "fit is called in a loop" in said(done, Kind.HAND)
+    assert 'resume_fit(model.fit, None, "resume-%d" % next(fit_count))(1, 2, epochs=9)' in done.text
 
 
 @pytest.mark.parametrize(
@@ -185,6 +185,35 @@ def test_a_class_that_hides_its_model_is_refused():
             trainer.step(1.0)
     """)
     assert "self.opt is trained in line 9, and the loop has no name for it" in said(done, Kind.HAND)
+
+
+SET_AGAIN = """
+import tensorflow as tf
+class Gan:
+    def __init__(self):
+        self.net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        self.opt = tf.keras.optimizers.Adam(1e-4)
+        self.kept = tf.train.Checkpoint(net=self.net)
+    def load(self):
+        self.net = self.kept.net
+    def train(self, rows):
+        self.load()
+        for epoch in range(5):
+            for x in rows:
+                with tf.GradientTape() as tape:
+                    loss = self.net(x)
+                grads = tape.gradient(loss, self.net.trainable_variables)
+                self.opt.apply_gradients(zip(grads, self.net.trainable_variables))
+            %s
+Gan().train([])
+"""
+
+
+def test_a_model_that_another_method_sets_again_is_saved_by_its_name():
+    done = adapt(SET_AGAIN % "print(epoch)")
+    assert done.is_complete and saved(done) == ["self_net=self.net", "self_opt=self.opt"]
+    done = adapt(SET_AGAIN % "self.load()")
+    assert "self.net is trained in line 16, and it is set again meanwhile" in said(done, Kind.HAND)
 
 
 BY_HAND = """
@@ -311,3 +340,45 @@ def test_a_model_that_only_its_first_step_can_build_is_refused(call, before, is_
 def test_an_estimator_resumes_by_itself(made):
     done = adapt(f'import tensorflow as tf\ne = {made}(model_dir="out")\ne.train(read)\n')
     assert "the Estimator saves and resumes by itself" in said(done, Kind.DIFFERS)
+
+
+RATES = """
+import tensorflow as tf
+from tqdm import tqdm
+{function}
+rows = tf.data.Dataset.range(9).shuffle(9).batch(3)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD()
+rates = give(0.1)
+for epoch in range(9):
+    bar = tqdm(rows)
+    for x in bar:
+        optimizer.learning_rate = next(rates)
+        with tf.GradientTape() as tape:
+            loss = model(x)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def test_a_generator_of_rates_is_brought_to_where_it_was():
+    done = adapt(RATES.format(function="def give(rate):\n    while True:\n        yield rate\n        rate /= 2"))
+    assert "rates = ResumedGenerator(give(0.1))" in done.text
+    assert '"rates": rates.state_dict()' in done.text and 'rates.load_state_dict(resumed["rates"])' in done.text
+    assert "for resume_dataset in (rows,):" in done.text, "the order of the samples goes on behind a bar, too"
+    assert "anew" not in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "from other import give",
+        "def give(rate):\n    while True:\n        yield tf.random.uniform(())",
+        "def give(rows):\n    for row in rows:\n        yield row",
+        "def give(rows):\n    yield from rows",
+        "def give(rate):\n    while True:\n        yield draw()\ndef draw():\n    return tf.random.normal(())",
+    ],
+)
+def test_a_generator_that_may_give_others_is_told(function):
+    done = adapt(RATES.format(function=function))
+    assert "rates begins anew in each stint: what it gives" in said(done, Kind.DIFFERS)
+    assert "ResumedGenerator" not in done.text

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pretend
 import pytest
 from checked import adapt_plainly as adapt
-from stage import play
+from torch_stage import HEAD, STEP
 
-HEAD = """
-import torch
-from torch import nn
-torch.manual_seed(0)
-POINTS = [(torch.draw(), torch.draw()) for _ in range(4)]
-"""
-STEP = """
-def step(net, opt, x, y):
-    opt.zero_grad()
-    away = net(x + torch.draw() * 0.1) - y
-    loss = away * away
-    loss.backward()
-    opt.step()
-    return loss.item()
-"""
 SHAPES = {
     "names of the module, used in functions": """
         model = nn.Linear(1, 1)
@@ -61,6 +44,38 @@ SHAPES = {
                 print(epoch, best)
         main()
         print("end", best)
+    """,
+    "lists in a list, filled by a loop over all of them": """
+        nets = [nn.Linear(1, 1), nn.Linear(1, 1)]
+        opts = [torch.optim.SGD(net.parameters()) for net in nets]
+        losses, named, first, second = [[], []], {"x": []}, [], []
+        for epoch in range(5):
+            for x, y in POINTS:
+                for net, opt, seen in zip(nets, opts, losses):
+                    seen.append(step(net, opt, x, y))
+            for _, rows in named.items():
+                rows.append(epoch)
+            for at, (value, rows) in enumerate(zip((x, y), (first, second))):
+                rows.append(value)
+            print(epoch)
+        print("end", losses, named, first, second)
+    """,
+    "samples of an iterator from before the loop": """
+        class Loader:
+            def __iter__(self):
+                yield from sorted(POINTS, key=lambda _: torch.draw())
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        train_loader = Loader()
+        batches = iter(train_loader)
+        for step_ in range(11):
+            try:
+                x, y = next(batches)
+            except StopIteration:
+                batches = iter(train_loader)
+                x, y = next(batches)
+            print(step_, x, step(model, optimizer, x, y))
+        print("end", model(1.0).item())
     """,
     "a list of optimizers that have names": """
         def main():
@@ -133,6 +148,46 @@ SHAPES = {
                 print("end", self.net(1.0).item())
         net = nn.Linear(1, 1)
         Trainer(net, torch.optim.SGD(net.parameters())).fit()
+    """,
+    "rounds that continue ends": """
+        net = nn.Linear(1, 1)
+        opt = torch.optim.SGD(net.parameters())
+        best, worse = 99.0, 0
+        for epoch in range(5):
+            for x, y in POINTS:
+                loss = step(net, opt, x, y)
+            print(epoch, loss, best, worse)
+            if epoch != 1:
+                best = min(loss, best)
+                continue
+            worse += 1
+        print("end", net(1.0).item(), best, worse)
+    """,
+    "a trainer that a method sets up, with a batch that is fetched ahead": """
+        class Trainer:
+            def __init__(self, many=False):
+                self.many = many
+                self.setup()
+            def setup(self):
+                self.together = self.many
+                if self.together:
+                    self.rank = 1
+                self.net = nn.Linear(1, 1)
+                self.opt = torch.optim.SGD(self.net.parameters())
+                self.raw = self.net.module if self.together else self.net
+                self.steps, self.best = 0, 9.0
+            def fetch(self):
+                return torch.draw(), torch.draw()
+            def fit(self):
+                self.x, self.y = self.fetch()
+                for epoch in range(5):
+                    for _ in POINTS:
+                        loss = step(self.net, self.opt, self.x, self.y)
+                        self.x, self.y = self.fetch()
+                        self.best = min(self.best, loss)
+                        self.steps += 1
+                    print(self.steps, loss, self.best, self.raw(1.0).item())
+        Trainer().fit()
     """,
     "objects of the file, driven from outside": """
         class Stopper:
@@ -236,31 +291,6 @@ FOLLOWING = {
 }
 
 
-def _build():
-    net = pretend.Linear()
-    return net, pretend.SGD(net.parameters())
-
-
-@pytest.fixture
-def run(monkeypatch, tmp_path):
-    """Run a script in a new world: modules, seeds and the clock start anew."""
-
-    def start(text, **words):
-        for name, module in pretend.torch().items():
-            monkeypatch.setitem(sys.modules, name, module)
-        sys.modules["torch"].manual_seed(0)
-        net, opt = _build()
-        parts = pretend.other_file(build=_build, rate=lambda opt: pretend.StepLR(opt, 2), net=net, opt=opt)
-        parts.Warmup = type("Warmup", (), {"__init__": lambda self, _: None, "step": lambda self: None})
-        monkeypatch.setitem(sys.modules, "parts", parts)
-        clock = iter(range(10**6))
-        with monkeypatch.context() as patch:
-            patch.setattr(time, "monotonic", lambda: float(next(clock)))
-            return play(text, tmp_path, **words)
-
-    return start
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_training_ends_with_the_same_numbers(shape, run, tmp_path):
     text = HEAD + STEP + textwrap.dedent(SHAPES[shape])
@@ -310,124 +340,3 @@ def test_a_rank_that_is_not_the_first_saves_nothing(run, tmp_path, monkeypatch):
     adapted = adapt(text).text
     assert not any("resume" in path for path in run(adapted.replace("RANK\n", "1\n", 1), env=env).files)
     assert any("resume.pt" in path for path in run(adapted.replace("RANK\n", "0\n", 1), env=env).files)
-
-
-ALONG = {
-    "may be None in the caller": """
-        def train(model, optimizer, scheduler):
-            for epoch in range(4):
-                for x, y in POINTS:
-                    step(model, optimizer, x, y)
-                if scheduler:
-                    scheduler.step()
-                print(epoch, model(1.0).item())
-        def main(decay=False):
-            model = nn.Linear(1, 1)
-            optimizer = torch.optim.SGD(model.parameters())
-            if decay:
-                scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
-            else:
-                scheduler = None
-            train(model, optimizer, scheduler)
-        main()
-    """,
-    "a field that may be handed None": """
-        class Trainer:
-            def __init__(self, model, optimizer, scheduler=None):
-                self.model, self.optimizer = model, optimizer
-                self.scheduler = scheduler
-            def fit(self):
-                for epoch in range(4):
-                    for x, y in POINTS:
-                        step(self.model, self.optimizer, x, y)
-                    if self.scheduler is not None:
-                        self.scheduler.step()
-                    print(epoch, self.model(1.0).item())
-        model = nn.Linear(1, 1)
-        Trainer(model, torch.optim.SGD(model.parameters())).fit()
-    """,
-    "a class of another file, without state": """
-        from parts import Warmup
-        model = nn.Linear(1, 1)
-        optimizer = torch.optim.SGD(model.parameters())
-        scheduler = Warmup(optimizer)
-        for epoch in range(4):
-            for x, y in POINTS:
-                step(model, optimizer, x, y)
-            scheduler.step()
-            print(epoch, model(1.0).item())
-    """,
-}
-
-
-@pytest.mark.parametrize("shape", ALONG)
-def test_what_goes_along_and_may_have_no_state_is_asked_first(shape, run, tmp_path):
-    text = HEAD + STEP + textwrap.dedent(ALONG[shape])
-    lines = run(text).output.splitlines()
-    done = adapt(text)
-    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
-    assert run(done.text, env=env, kill_after=2).was_killed
-    assert run(done.text, env=env).output.splitlines() == lines[1:]
-    told = [
-        finding.message for finding in done.findings if finding.message.startswith("scheduler is kept only if Warm")
-    ]
-    assert bool(told) is (shape == "a class of another file, without state")
-
-
-TRAIN = """
-model = nn.Linear(1, 1)
-optimizer = torch.optim.SGD(model.parameters())
-"""
-COUNTED = {
-    "named, and wrapped later": """
-        rounds = range(1, 6)
-        if True:
-            seen = {"loss": "unknown"}
-            rounds = tqdm(rounds)
-        for epoch in rounds:
-            seen[epoch] = sum(step(model, optimizer, x, y) for x, y in POINTS)
-            print(epoch, seen)
-    """,
-    "named, with a seed in between": """
-        epochs_trained = 0
-        rounds = tqdm(range(epochs_trained + 1, 6))
-        torch.manual_seed(3)
-        for _ in rounds:
-            print(sum(step(model, optimizer, x, y) for x, y in POINTS))
-    """,
-    "what only the best round binds": """
-        def main():
-            best = 9.0
-            for epoch in range(5):
-                loss = abs(sum(step(model, optimizer, x, y) for x, y in POINTS) - 1.0)
-                if epoch < 2 and loss < best:
-                    best, best_epoch = loss, epoch
-                print(epoch, best)
-            print("best", best_epoch)
-        main()
-    """,
-    "numbered": """
-        for at, epoch in enumerate(range(5)):
-            print(at, epoch, sum(step(model, optimizer, x, y) for x, y in POINTS))
-    """,
-    "dealt with samples that chance draws": """
-        def draw():
-            while True:
-                yield torch.draw(), torch.draw()
-        for step_no, (x, y) in tqdm(zip(range(5), draw())):
-            print(step_no, step(model, optimizer, x, y))
-    """,
-}
-
-
-@pytest.mark.parametrize("shape", COUNTED)
-def test_however_rounds_are_counted_a_training_goes_on(shape, run, tmp_path):
-    text = HEAD + "tqdm = lambda rounds: rounds\n" + STEP + TRAIN + textwrap.dedent(COUNTED[shape])
-    lines = run(text).output.splitlines()
-    done = adapt(text)
-    assert done.is_complete and run(done.text).output.splitlines() == lines
-    for at in range(1, len(lines)):
-        env = {"OUTLAST_CHECKPOINT": str(tmp_path / f"kept{at}")}
-        assert run(done.text, env=env, kill_after=at).was_killed
-        seen = run(done.text, env=env).output.splitlines()
-        assert seen == lines[-len(seen) :] and (len(seen) < len(lines) or at == 1), f"killed after line {at}"

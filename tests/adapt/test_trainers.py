@@ -113,6 +113,30 @@ class _Trainer:
                 (folder / "trainer_state.json").write_text(str(epoch + 1))
 
 
+def test_a_folder_of_weights_is_nothing_to_go_on_from(tmp_path, monkeypatch):
+    """`elif os.path.isdir(name): checkpoint = name`, and the name is where the contract brings weights."""
+    package = types.ModuleType("transformers")
+    package.Trainer = _Trainer
+    package.AutoModel = types.SimpleNamespace(from_pretrained=lambda name: print(name))
+    package.TrainingArguments = lambda output_dir: _Arguments(output_dir=output_dir, save_strategy=_Strategy.EPOCH)
+    monkeypatch.setitem(sys.modules, "transformers", package)
+    text = adapt(
+        "import os\nfrom transformers import AutoModel, Trainer, TrainingArguments\n"
+        "arguments = TrainingArguments(output_dir='out')\nname = 'some/bert'\nmodel = AutoModel.from_pretrained(name)\n"
+        "checkpoint = name if os.path.isdir(name) else None\n"
+        "Trainer(args=arguments).train(resume_from_checkpoint=checkpoint)\n"
+    ).text
+    for folder in ("out", "weights", "earlier"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "earlier" / "trainer_state.json").write_text("2")
+    whole = [f"epoch {at}" for at in range(4)]
+    asked = play(text, tmp_path, "--train_url=out", "--pretrain_url=earlier", kill_after=2)
+    assert asked.output.splitlines() == ["earlier", *whole[2:3]]
+    argv = ["--train_url=out", "--pretrain_url=weights"]
+    assert play(text, tmp_path, *argv, kill_after=3).output.splitlines() == ["weights", *whole[:2]]
+    assert play(text, tmp_path, *argv).output.splitlines() == ["weights", *whole[1:]]
+
+
 @pytest.mark.parametrize("place", ["OUTLAST_CHECKPOINT", "--train_url", ""])
 def test_killed_it_goes_on_although_it_was_told_not_to_save(tmp_path, monkeypatch, place):
     package = types.ModuleType("transformers")
@@ -178,3 +202,43 @@ def test_a_parser_of_trl_is_known_too():
         "SFTTrainer(args=config).train()\n"
     )
     assert "config.output_dir = contract.train_url" in done.text and done.is_complete
+
+
+ACCELERATED = """
+import torch
+from accelerate import Accelerator{more}
+accelerator = Accelerator()
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+model, optimizer = accelerator.prepare(model, optimizer)
+for epoch in range(3):
+    accelerator.backward(model(data).mean())
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_accelerate_may_spread_a_model_by_settings_that_are_not_seen():
+    done = adapt(ACCELERATED.format(more=""))
+    assert done.is_complete and "not with FSDP or DeepSpeed in accelerate" in said(done, Kind.DIFFERS)
+    done = adapt(ACCELERATED.format(more=", FullyShardedDataParallelPlugin"))
+    assert "save with accelerator.save_state and load_state" in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    "prepared",
+    [
+        "model, optimizer, sheduler = accelerator.prepare(model, optimizer, sheduler)",
+        "model, optimizer = accelerator.prepare(model, optimizer)\nsheduler = accelerator.prepare(sheduler)",
+        "model, optimizer, warm = accelerator.prepare(model, optimizer, sheduler)",
+    ],
+)
+def test_a_scheduler_is_known_by_what_made_it_though_accelerate_has_wrapped_it(prepared):
+    name = "warm" if "warm" in prepared else "sheduler"
+    made = "sheduler = torch.optim.lr_scheduler.LinearLR(optimizer)\n"
+    text = ACCELERATED.format(more="").replace(
+        "model, optimizer = accelerator.prepare(model, optimizer)", made + prepared
+    )
+    text = text.replace("    optimizer.zero_grad()", f"    optimizer.zero_grad()\n    {name}.step()")
+    done = adapt(text)
+    assert f'"{name}": {name}.state_dict()' in done.text and "starts anew" not in said(done, Kind.DIFFERS)

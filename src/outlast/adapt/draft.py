@@ -10,21 +10,26 @@ import bisect
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import libcst as cst
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
 
+from outlast.adapt.defined import Defined
 from outlast.adapt.edits import Edits
+from outlast.adapt.libraries import is_library
+from outlast.adapt.statements import indented, is_docstring, is_import, is_preparing, is_telling
 from outlast.migrate.engine import Finding, Kind, apply
 from outlast.migrate.lines import line_end, line_start
 from outlast.migrate.names import Names
-from outlast.migrate.tree import children, dotted
+from outlast.migrate.tree import children, dotted, tail
 
 Scope = cst.Module | cst.FunctionDef
+_OS = re.compile(r"\bos\.(?=environ|path|makedirs)")
 _ENDING = re.compile(r"\r\n|\r|\n")
 
 
-class Draft:
+class Draft(Defined):
     """One file; every question about its tree, and the place where edits and findings gather."""
 
     def __init__(self, text: str, beside: frozenset[str] = frozenset()) -> None:
@@ -42,15 +47,46 @@ class Draft:
         self._gather()
         self.words = frozenset(node.value for node in self.nodes if isinstance(node, cst.Name))
         self.findings: list[Finding] = []
+        #: the other files of the same program, as far as they were read
+        self.others: tuple[Draft, ...] = ()
+        #: somebody goes through all names of this module: no other may be added
+        self.is_listed = False
+        #: modules of the program by the names that they are imported by, up to the first dot
+        self.seen: frozenset[str] = frozenset()
+        #: tree → file, for all files of the program
+        self._homes: dict[int, Draft] = {id(self.module): self}
+        self._opened: list[Draft] = []
         self._edits = Edits(self.data)
         self._added: dict[int, list[str]] = {}
         self._taken: set[str] = set()
         self._imports: list[str] = []
+        self._early: set[str] = set()  # imported ahead of all others
         self._top: list[str] = []
         self._once: dict[str, tuple[str, ...]] = {}
         ending = _ENDING.search(text)
         self.newline = ending.group(0) if ending else "\n"
         self.indent = self.module.default_indent
+
+    def again(self) -> Draft:
+        """The same file with nothing said or changed yet: to find out what would be done."""
+        found = Draft(self.text, self._beside)
+        found.others, found.seen, found.is_listed = self.others, self.seen, self.is_listed
+        found._parents = {**self._parents, **found._parents}
+        found._spans = {**self._spans, **found._spans}
+        found._homes = {**self._homes, **found._homes}
+        for each in self._opened:
+            found.open(each)
+        return found
+
+    def open(self, other: Draft) -> None:
+        """Know what a star import brings: everything that another file of the program imports at its top."""
+        self._opened.append(other)
+        self.names.open(self.module, other.names, other.module)
+
+    def home(self, node: cst.CSTNode) -> Draft:
+        """The file of the program that a node is part of."""
+        above = [node, *self.above(node)]
+        return self._homes.get(id(above[-1]), self)
 
     def _gather(self) -> None:
         waiting: list[cst.CSTNode] = [self.module]
@@ -60,6 +96,21 @@ class Draft:
             below = list(children(node))
             self._parents.update((id(child), node) for child in below)
             waiting += reversed(below)
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is part of a program of several files: what it is handed may be found in the others."""
+        return bool(self.others)
+
+    def lie_beside(self, modules: frozenset[str]) -> None:
+        """These modules are the program's own, whatever libraries have the same name."""
+        self._beside |= modules
+
+    def leave_out(self, statements: Sequence[cst.CSTNode]) -> None:
+        """Forget parts of the file that are never run."""
+        gone = {id(node) for each in statements for node in (each, *self.below(each))}
+        self.nodes = [node for node in self.nodes if id(node) not in gone]
+        self.forget_names()
 
     # ---- the tree
 
@@ -80,7 +131,7 @@ class Draft:
             if isinstance(each, cst.FunctionDef) and not isinstance(before, cst.Parameters | cst.Decorator):
                 return each
             before = each
-        return self.module
+        return before if isinstance(before, cst.Module) else self.module
 
     def statement(self, node: cst.CSTNode) -> cst.CSTNode:
         """The statement of its block that holds a node."""
@@ -96,8 +147,27 @@ class Draft:
         chain = [node, *self.above(node)]
         return chain[-2] if len(chain) > 1 else node
 
-    def functions(self) -> Iterator[cst.FunctionDef]:
-        return (node for node in self.nodes if isinstance(node, cst.FunctionDef))
+    def may_be_ours(self, call: cst.Call) -> bool:
+        """Whether a call may be of a function or method of the program: nothing of a library, and one has its name."""
+        full = self.resolve(call.func)
+        if full.partition(".")[0] and is_library(full):
+            return False
+        return any(tail(call.func) in each.function_names for each in (self, *self.others))
+
+    def renamed(self) -> Iterator[tuple[str, str]]:
+        """What is imported by another name: `from .train import run as fit`."""
+        for node in self.nodes:
+            if isinstance(node, cst.ImportAlias) and node.asname is not None:
+                yield tail(node.asname.name), tail(node.name)
+
+    def function_elsewhere(self, call: cst.CSTNode | None) -> tuple[Draft, cst.FunctionDef] | None:
+        """The function of another file of the program that a call calls by its name, where there is just one."""
+        name = tail(call.func) if isinstance(call, cst.Call) and self.resolve(call.func) else ""
+        found = [
+            (other, each) for other in self.others if name for each in other.module.body
+            if isinstance(each, cst.FunctionDef) and each.name.value == name
+        ]  # fmt: skip
+        return found[0] if len(found) == 1 else None
 
     def below(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         waiting = list(children(node))[::-1]
@@ -112,8 +182,10 @@ class Draft:
                 yield node
 
     def is_reached(self, node: cst.CSTNode) -> bool:
-        """False in a function that nothing in this file names: one for other files to import."""
+        """False in a function that nothing names, in this file or in another one of the program."""
         function = self.scope(node)
+        if isinstance(function, cst.FunctionDef) and any(function.name.value in each.words for each in self.others):
+            return True
         return not isinstance(function, cst.FunctionDef) or any(
             isinstance(each, cst.Name) and each.value == function.name.value and each is not function.name
             and not (isinstance(parent := self.parent(each), cst.Attribute) and parent.attr is each)
@@ -122,7 +194,11 @@ class Draft:
 
     def resolve(self, node: cst.CSTNode | None) -> str:
         """The full dotted name of an expression, through imports; empty for anything local."""
-        name = "" if node is None else self.names.resolve(node, list(self.above(node))[::-1])
+        above = [] if node is None else list(self.above(node))
+        home = self._homes.get(id(above[-1]), self) if above else self
+        name = "" if node is None else home.names.resolve(node, above[::-1])
+        # The public names of Keras 3 stand below `api`, too.
+        name = re.sub(r"^keras\.api\b", "keras", name)
         # As in an import from the folder itself: no library that is known has such a name.
         return f".{name}" if name.partition(".")[0] in self._beside else name
 
@@ -134,10 +210,10 @@ class Draft:
         """
         body = self.module.body
         for at, statement in enumerate(body):
-            if _is_import(statement) or (at == 0 and is_docstring(statement)):
+            if is_import(statement) or is_telling(statement) or (at == 0 and is_docstring(statement)):
                 continue
-            rest = next((each for each in body[at:] if not _is_preparing(each)), None)
-            if rest is None or not _is_import(rest):
+            rest = next((each for each in body[at:] if not is_preparing(each)), None)
+            if rest is None or not is_import(rest):
                 return statement
         return body[-1]
 
@@ -149,13 +225,18 @@ class Draft:
 
     def source(self, node: cst.CSTNode) -> str:
         start, end = self.span(node)
-        return self.data[start:end].decode()
+        data = self.data if not self.others else self.home(node).data
+        return data[start:end].decode()
 
     def start(self, node: cst.CSTNode) -> int:
         return self.span(node)[0]
 
     def line(self, node: cst.CSTNode) -> int:
         return self.line_at(self.start(node))
+
+    def first_line(self, statement: cst.CSTNode) -> int:
+        """The line of a statement, or of its first decorator."""
+        return min(self.line(each) for each in (statement, *getattr(statement, "decorators", ())))
 
     def line_at(self, byte: int) -> int:
         return bisect.bisect_right(self._starts, byte)
@@ -182,10 +263,25 @@ class Draft:
         """Put text between two bytes."""
         self._edits.change(at, at, new)
 
+    def enclose(self, node: cst.CSTNode, before: str, after: str) -> None:
+        """Put text around a node, and around whatever else is changed there."""
+        self._edits.enclose(*self.span(node), before, after)
+
     def add_before(self, statement: cst.CSTNode, lines: Sequence[str]) -> None:
         """Put lines before a statement (its decorators and comments included), indented like it."""
         first = min([self.start(statement), *(self.start(each) for each in getattr(statement, "decorators", ()))])
         self._add(line_start(self.data, first), self.lead(statement), lines)
+
+    def import_before(self, statement: cst.CSTNode, modules: Sequence[str], lines: Sequence[str]) -> None:
+        """Put lines before an import at the top, and what they need that is not imported there yet."""
+        body = self.module.body
+        before = {
+            dotted(each.name) for node in itertools.takewhile(lambda each: each is not statement, body)
+            for line in self.below(node) if isinstance(line, cst.Import) for each in line.names if each.asname is None
+        }  # fmt: skip
+        missing = [module for module in modules if module not in before]
+        self._early |= set(modules)
+        self.add_before(statement, [*(f"import {each}" for each in missing), *([""] if missing else []), *lines, ""])
 
     def add_after(self, statement: cst.CSTNode, lines: Sequence[str]) -> None:
         """Put lines behind a statement, indented like it."""
@@ -209,17 +305,15 @@ class Draft:
         return line_start(self.data, min(self.start(each) for each in (self.first, *decorators))), True
 
     def _add(self, at: int, lead: str, lines: Sequence[str]) -> None:
-        text = [lead + self._indented(line) if line else "" for line in lines]
+        # Some files are indented in two ways; what is around tells which one holds here.
+        unit = self.indent if not lead or lead[0] in self.indent else "\t" if lead[0] == "\t" else " " * 4
+        text = [lead + indented(line, unit) if line else "" for line in lines]
         self._added.setdefault(at, []).extend(text)
-
-    def _indented(self, line: str) -> str:
-        rest = line.lstrip(" ")
-        return self.indent * ((len(line) - len(rest)) // 4) + rest
 
     def need_import(self, *modules: str) -> None:
         """Import modules ahead of everything that is added, where the file does not yet."""
         for module in modules:
-            if module not in self._imports and not self._is_imported_on_top(module):
+            if module not in self._imports and module not in self._early and not self._is_imported_on_top(module):
                 self._imports.append(module)
 
     def _is_imported_on_top(self, module: str) -> bool:
@@ -263,6 +357,11 @@ class Draft:
             self._once[what] = make()
         return self._once[what]
 
+    @property
+    def is_touched(self) -> bool:
+        """Whether anything is to be changed."""
+        return bool(self._added or self._top or self._edits.ordered())
+
     def say(self, kind: Kind, rule: str, node: cst.CSTNode, message: str, advice: str = "") -> None:
         finding = Finding(kind, rule, self.line(node), 1, message, advice)
         if finding not in self.findings:
@@ -270,7 +369,8 @@ class Draft:
 
     def result(self) -> str:
         """The text with all edits. `Meeting` where two of them meet, `ParserSyntaxError` where the result is none."""
-        top = [*(f"import {module}" for module in self._imports), *(["", *self._top] if self._top else [])]
+        imports = [] if self.is_listed else [f"import {module}" for module in self._imports]
+        top = [*imports, *(["", *self._top] if self._top else [])]
         if top:
             at, is_bare = self._behind_imports()
             self._added.setdefault(at, [])[:0] = [*top, ""] if is_bare else top
@@ -279,34 +379,21 @@ class Draft:
             unfinished = at and not self.data[:at].endswith((b"\n", b"\r"))
             self._edits.add_lines(at, self.newline + joined.removesuffix(self.newline) if unfinished else joined)
         edits = self._edits.ordered()
-        text = apply(self.data, edits) if edits else self.text
+        if self.is_listed:
+            edits = [replace(edit, new=_OS.sub('__import__("os").', edit.new)) for edit in edits]
+        if not edits:
+            return self.text
+        text = apply(self.data, edits)
         cst.parse_module(text)
         return text
 
 
-def is_docstring(statement: cst.CSTNode) -> bool:
-    first = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
-    return isinstance(first, cst.Expr) and isinstance(first.value, cst.SimpleString | cst.ConcatenatedString)
-
-
-#: What scripts set up before they import more.
-_PREPARED = re.compile(r"(?:sys\.path|os\.environ|warnings|matplotlib|mpl|logging|plt)\b")
-
-
-def _is_preparing(statement: cst.CSTNode) -> bool:
-    """`sys.path.append(…)`, `os.environ["X"] = "1"`, `matplotlib.use("Agg")`."""
-    line = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1 else None
-    at: cst.CSTNode | None = None
-    if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call):
-        at = line.value.func
-    elif isinstance(line, cst.Assign) and isinstance(line.targets[0].target, cst.Subscript):
-        at = line.targets[0].target.value
-    return at is not None and bool(_PREPARED.match(dotted(at)))
-
-
-def _is_import(statement: cst.CSTNode) -> bool:
-    if isinstance(statement, cst.SimpleStatementLine):
-        return all(isinstance(each, cst.Import | cst.ImportFrom) for each in statement.body)
-    if isinstance(statement, cst.Try) and isinstance(statement.body, cst.IndentedBlock):
-        return all(_is_import(each) for each in statement.body.body)
-    return False
+def meet(drafts: Sequence[Draft]) -> None:
+    """Let files be parts of one program: each can be asked of the nodes of all."""
+    # One table for all of them: a program may have dozens of files.
+    parents = {at: node for draft in drafts for at, node in draft._parents.items()}
+    spans = {node: span for draft in drafts for node, span in draft._spans.items()}
+    homes = {at: home for draft in drafts for at, home in draft._homes.items()}
+    for draft in drafts:
+        draft.others = tuple(each for each in drafts if each is not draft)
+        draft._parents, draft._spans, draft._homes = parents, spans, homes

@@ -51,6 +51,11 @@ class Edits:
         """Put text in place of some bytes."""
         self._edits.append((_BETWEEN, 0, self._edit(start, end, new)))
 
+    def enclose(self, start: int, end: int, before: str, after: str) -> None:
+        """Put text before and behind some bytes, outside of what else is put there."""
+        self._edits.append((_BETWEEN, -1, self._edit(start, start, before)))
+        self._edits.append((_BETWEEN, 1, self._edit(end, end, after)))
+
     def add_lines(self, at: int, text: str) -> None:
         self._edits.append((_LINES, 0, self._edit(at, at, text)))
 

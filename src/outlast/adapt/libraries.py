@@ -18,7 +18,7 @@ _QUIET = frozenset(
     "matplotlib seaborn PIL cv2 "
     "tqdm mindspore mindvision transformers datasets accelerate peft tokenizers evaluate safetensors huggingface_hub "
     "timm tensorboard tensorboardX wandb jax jaxlib flax optax paddle xgboost lightgbm catboost joblib h5py yaml "
-    "requests gym gymnasium skimage imageio einops albumentations nltk spacy gensim networkx psutil rich".split()
+    "requests gym gymnasium skimage imageio einops albumentations nltk spacy gensim networkx psutil rich six".split()
 )
 
 
@@ -33,7 +33,8 @@ def leaves_arguments_alone(module: str) -> bool:
     return root in _QUIET or root in sys.stdlib_module_names - PARSERS
 
 
-#: classes with an output_dir: those of transformers and trl, and their kin from other files
+#: classes with an output_dir: those of transformers and trl, and their kin from other files; DataTrainingArguments, as
+#: the examples of transformers call what they read, has none
 TRAINING_ARGUMENTS = re.compile(
-    r"\w*(?:TrainingArguments|TrainingArgs)|(?:SFT|DPO|PPO|GRPO|KTO|ORPO|CPO|Reward|RLOO|BCO|GKD)Config"
+    r"(?!Data)\w*(?:TrainingArguments|TrainingArgs)|(?:SFT|DPO|PPO|GRPO|KTO|ORPO|CPO|Reward|RLOO|BCO|GKD)Config"
 )

@@ -42,8 +42,15 @@ CONTRACTS: dict[str, Needs] = {
     "xihe": Needs("xihe", _XIHE, has_network=False),
 }
 
-#: Every name that some contract passes; such an option is never taken for the script's own.
-PASSED = frozenset({"data_url", "train_url", "output_path", "pretrain_url", "num_gpus", "aim_repo"})
+
+def variable(name: str) -> str:
+    """Where the modules of a program find an option that the script was started with."""
+    return f"CONTRACT_{name.upper()}"
+
+
+_PASSED = ("data_url", "train_url", "output_path", "pretrain_url", "num_gpus", "aim_repo")
+#: Every name by which some contract's value is known; such an option is never taken for the script's own.
+PASSED = frozenset({*_PASSED, *map(variable, _PASSED)})
 
 #: What an option says of itself in the script's help.
 HELP: dict[Role, str] = {

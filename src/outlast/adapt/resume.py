@@ -17,30 +17,46 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.engines import plan_ignite
 from outlast.adapt.frameworks.fitting import plan_mindspore
-from outlast.adapt.frameworks.foreign import foreign_training
 from outlast.adapt.frameworks.keras_fit import plan_keras
 from outlast.adapt.frameworks.lightning import plan_lightning
 from outlast.adapt.frameworks.trainers import plan_transformers
+from outlast.adapt.no_loop import no_loop, one_pass
 from outlast.adapt.resuming.cells import is_mindspore, mindspore_state
 from outlast.adapt.resuming.celluses import CellUses
-from outlast.adapt.resuming.counters import Loop, find_counting, find_loops, find_while_loops, is_outermost, named_first
-from outlast.adapt.resuming.inject import inject
-from outlast.adapt.resuming.kept import NOT_KEPT, global_names, kept_fields, kept_values
+from outlast.adapt.resuming.counted import find_counted
+from outlast.adapt.resuming.counters import find_counting, find_loops, find_while_loops, is_named, named_first
+from outlast.adapt.resuming.inject import inject, is_steady
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.own import find_own_resume
-from outlast.adapt.resuming.rounds import is_called, may_count, refuse_repeated, repeated_at
-from outlast.adapt.resuming.state import PASSING, RULE, Refusal, State, random_sources
-from outlast.adapt.resuming.told import say_places, say_privacy
+from outlast.adapt.resuming.own import find_own_resume, is_on
+from outlast.adapt.resuming.proven import Proof
+from outlast.adapt.resuming.renewed import keep_renewed
+from outlast.adapt.resuming.rounds import (
+    is_called,
+    may_count,
+    refuse_processes,
+    refuse_repeated,
+    refuse_shared_file,
+    repeated_at,
+)
+from outlast.adapt.resuming.state import RULE, Refusal, State
+from outlast.adapt.resuming.states import (
+    FRAMEWORKS,
+    changes_self,
+    plain_state,
+    runs_training,
+    session_of,
+    session_state,
+    tensorflow_state,
+)
+from outlast.adapt.resuming.told import say_places, say_privacy, say_single_round
 from outlast.adapt.resuming.tracked import Tracked
 from outlast.adapt.resuming.trained import is_torch, torch_state
 from outlast.adapt.resuming.uses import Uses
+from outlast.adapt.resuming.visible import Visible
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import dotted, tail
+from outlast.migrate.tree import tail
 
-#: Calls that a step of a training makes.
-_STEPS = frozenset({"backward", "apply_gradients", "train_on_batch", "partial_fit"})
 _Uses = TypeVar("_Uses", bound=Uses)
-_FRAMEWORKS = ("torch", "tensorflow", "keras", "mindspore", "jax", "flax", "paddle", "mxnet", "chainer")
 
 
 @dataclass(frozen=True)
@@ -51,27 +67,31 @@ class Plan:
     apply: Callable[[str], None]
     saves_results: bool = False  # it also sends the results to the output folder
     also: tuple[cst.CSTNode, ...] = ()  # more places where that option is read
+    states: tuple[tuple[Values, State], ...] = ()  # loops, and what would be kept of each
 
 
-def plan_resume(draft: Draft) -> Plan | None:
-    """What to do, or None: nothing to do, or refused with a reason in the findings."""
+def plan_resume(draft: Draft, absent: list[Refusal] | None = None) -> Plan | None:
+    """What to do, or None: nothing to do, or refused with a reason in the findings.
+
+    That there is no training here at all is added to `absent` instead, where that is given.
+    """
     if "OUTLAST_CHECKPOINT" in draft.text or "outlast" in draft.names.roots:
         draft.say(Kind.KEPT, RULE, draft.first, "resumes already")
         return None
     own = find_own_resume(draft)
-    if own is not None and not own.is_asked:
+    if own is not None and not own.is_asked and _is_proven(draft.again()):
         advice = "keep its checkpoints below the output folder, so that the next stint finds them"
         draft.say(Kind.KEPT, RULE, draft.first, "loads a checkpoint and counts on from it already", advice)
         return None
     try:
         plan = _plan(draft)
-        if own is not None:
+        if own is not None and own.is_asked:
             said = f"{own.words} goes on as before; in a stint nothing need be passed"
             # It is so once the lines are there.
             return dataclasses.replace(plan, apply=lambda value: _apply(draft, plan, value, said))
         return plan
     except Refusal as refusal:
-        if own is not None:
+        if own is not None and own.is_asked:
             # It can be told to go on, so nothing need be written; but somebody must tell it, in every stint.
             if own.setting:
                 said, advice = f"goes on only when {own.setting} is set", "set it to a place in the output folder"
@@ -82,8 +102,43 @@ def plan_resume(draft: Draft) -> Plan | None:
                 f"pass it, with a place in the output folder: outlast run … -- {own.words}",
             )  # fmt: skip
             return None
-        draft.say(refusal.kind, RULE, refusal.node or draft.first, str(refusal), refusal.advice)
+        if refusal.is_absent and absent is not None:
+            absent.append(refusal)
+        else:
+            say_refusal(draft, refusal)
         return None
+
+
+def say_refusal(draft: Draft, refusal: Refusal) -> None:
+    draft.say(refusal.kind, RULE, refusal.node or draft.first, str(refusal), refusal.advice)
+
+
+def _is_proven(draft: Draft) -> bool:
+    """Whether it goes on by itself, with all that would be kept of it."""
+    own = find_own_resume(draft)
+    if own is None:
+        return False
+    starts, values, state = list(own.starts), None, None
+    try:
+        plan = _plan(draft)
+    except Refusal:
+        plan = None  # what would be kept is not known; then its own file must do
+    if plan is not None and plan.states:
+        if len(plan.states) > 1:
+            return False
+        values, state = plan.states[0]
+        starts = [each for each in (_begin(draft, values),) if each is not None]
+    proof = Proof(draft, starts, lambda node: is_on(draft, node), values, state)
+    return proof.is_of_its_own_file() and proof.is_whole()
+
+
+def _begin(draft: Draft, values: Values) -> cst.BaseExpression | None:
+    """What a loop counts from: where its range starts, or what the counter of a `while` loop was given."""
+    loop = values.loop
+    if loop.counter is not None:
+        return loop.first
+    names = (node for node in draft.below(loop.node) if isinstance(node, cst.Name) and node.value == loop.variable)
+    return next(names, None)
 
 
 def _apply(draft: Draft, plan: Plan, value: str, said: str) -> None:
@@ -99,11 +154,49 @@ def _plan(draft: Draft) -> Plan:
     trainer = plan_transformers(draft)
     if trainer is not None:
         return Plan(*trainer, saves_results=True)
-    for fitted in (plan_keras(draft), plan_mindspore(draft), plan_ignite(draft)):
+    keras = plan_keras(draft)
+    if keras is not None:
+        return _with_loops(draft, Plan(*keras))
+    for fitted in (plan_mindspore(draft), plan_ignite(draft)):
         if fitted is not None:
             return Plan(*fitted)
+    return _plan_loops(draft)
+
+
+def _with_loops(draft: Draft, plan: Plan) -> Plan:
+    """A script may also train in loops of its own, as another way or beside `fit`: they have a checkpoint of theirs."""
+    found = [
+        values for values in (Values(draft, loop) for loop in find_loops(draft))
+        # What the script does not call itself is a part of `fit`: several steps in `train_step`.
+        if is_named(values.loop) and _is_run(draft, values.scope)
+        and not any(tail(call.func) in ("fit", "fit_generator") for call in draft.calls(values.loop.node))
+        and Tracked(draft, values).is_training
+    ]  # fmt: skip
+    if not found:
+        return plan
+    uses = {id(values): Uses(draft, values) for values in found}
+    try:
+        loops = _plan_several(draft, found, uses, lambda draft, values, _: tensorflow_state(draft, values))
+    except Refusal as refusal:
+        say_refusal(draft, refusal)
+        return plan
+
+    def apply(value: str) -> None:
+        plan.apply(value)
+        loops.apply(value)
+
+    return dataclasses.replace(plan, apply=apply, also=(*plan.also, loops.at, *loops.also))
+
+
+def _is_run(draft: Draft, scope: cst.CSTNode) -> bool:
+    """Whether the program calls a function or method by its name."""
+    name = scope.name.value if isinstance(scope, cst.FunctionDef) else ""
+    return not name or any(tail(call.func) == name for each in (draft, *draft.others) for call in each.calls())
+
+
+def _plan_loops(draft: Draft) -> Plan:
     nested = [Values(draft, loop) for loop in find_counting(draft)]
-    whiles = [values for values in (Values(draft, loop) for loop in find_while_loops(draft)) if _counts(values)]
+    whiles = [values for values in (Values(draft, loop) for loop in find_while_loops(draft)) if _counts(draft, values)]
     uses = {id(values): Uses(draft, values) for values in (*nested, *whiles)}
     torch = [values for values in (*nested, *whiles) if is_torch(draft, values, uses[id(values)])]
     if torch:
@@ -115,13 +208,20 @@ def _plan(draft: Draft) -> Plan:
             return _plan_several(draft, trains, cells, mindspore_state)
     outer = {id(loop.node) for loop in find_loops(draft)}
     counting = [values for values in nested if id(values.loop.node) in outer]
-    candidates = [*counting, *whiles]
+    counted = [values for values in whiles if values.loop.is_counted]
+    sessions = [values for values in (*counting, *whiles) if session_of(draft, values)]
+    sessions = [values for values in sessions if runs_training(draft, values)] or sessions
+    tensorflow = [values for values in (*nested, *whiles) if Tracked(draft, values).is_training]
+    if tensorflow and not sessions:
+        return _plan_several(draft, tensorflow, uses, lambda draft, values, _: tensorflow_state(draft, values))
+    plain = [values for values in counting if values.carried()] or [values for values in counted if values.carried()]
+    # Folds of a training in plain Python: rounds that are called so, within a loop over something else.
+    plain = plain or [values for values in nested if values.carried() and is_named(values.loop)]
+    plain = plain or [values for values in counting if values.owner is not None and changes_self(draft, values)]
+    candidates = sessions or [*counting, *counted] or plain
     if not candidates:
-        raise _no_loop(draft)
-    sessions = [values for values in candidates if _session(draft, values)]
-    tensorflow = [values for values in candidates if Tracked(draft, values).is_training]
-    plain = [values for values in counting if values.carried()] or [values for values in whiles if values.carried()]
-    found = _outer(sessions or tensorflow or plain)
+        raise no_loop(draft)
+    found = _outer(sessions or plain)
     if not found:
         advice = "let the loop's function hold model and optimizer, or use outlast.epochs and outlast.save"
         where = candidates[0].loop.node
@@ -129,11 +229,23 @@ def _plan(draft: Draft) -> Plan:
     if len(found) > 1:
         raise _several(draft, found)
     values = found[0]
+    if not sessions and is_named(values.loop):
+        return _plan_several(draft, found, uses, lambda draft, values, _: _plain_state(draft, values))
     refuse_repeated(draft, values.loop.node)
-    find_state = _session_state if sessions else _tensorflow_state if tensorflow else _plain_state
-    state = find_state(draft, values)
-    _check(draft, values)
-    return Plan(values.loop.node, lambda value: inject(draft, values, state, value))
+    state = session_state(draft, values) if sessions else _plain_state(draft, values)
+    _check(draft, values, state)
+    return Plan(values.loop.node, lambda value: inject(draft, values, state, value), states=((values, state),))
+
+
+def _plain_state(draft: Draft, values: Values) -> State:
+    try:
+        return plain_state(draft, values)
+    except Refusal:
+        # A loop that counts may draw pictures, behind one pass over the samples that trains.
+        passing = None if draft.names.roots.isdisjoint(FRAMEWORKS) else one_pass(draft)
+        if passing is None or passing.node is values.loop.node:
+            raise
+        raise passing from None
 
 
 def _plan_several(
@@ -154,21 +266,26 @@ def _plan_several(
         is_again = repeated_at(draft, values.loop.node) is not None
         if is_again and not may_count(draft, values.loop.node):
             refuse_repeated(draft, values.loop.node)
+        if is_again:
+            refuse_shared_file(draft, values.loop.node)
         state = find_state(draft, values, uses[id(values)])
-        _check(draft, values)
+        _check(draft, values, state)
         planned.append((values, state, f"resume{at + 1 if at else ''}{'-' if is_again else ''}", is_again))
 
     def apply(value: str) -> None:
         for values, state, file, repeats in planned:
             inject(draft, values, state, value, file=file, repeats=repeats)
 
-    return Plan(found[0].loop.node, apply, also=tuple(values.loop.node for values in found[1:]))
+    also = tuple(values.loop.node for values in found[1:])
+    return Plan(found[0].loop.node, apply, also=also, states=tuple((values, state) for values, state, _, _ in planned))
 
 
-def _check(draft: Draft, values: Values) -> None:
+def _check(draft: Draft, values: Values, state: State) -> None:
     _refuse_loop(draft, values)
-    random_sources(draft)
-    say_places(draft, values)
+    refuse_processes(draft, values.loop.node)
+    drawn = [each.name for each in find_counted(draft, values)] if state.kind == "tensorflow" else []
+    say_places(draft, values, (*state.loaded, *drawn))
+    say_single_round(draft, values)
     say_privacy(draft)
 
 
@@ -178,9 +295,12 @@ def _several(draft: Draft, found: list[Values]) -> Refusal:
     return Refusal(f"there are {len(found)} training loops (lines {lines})", found[0].loop.node, advice)
 
 
-def _counts(values: Values) -> bool:
-    """Whether the counter of a `while` loop is there before it."""
-    return values.loop.variable in values.origins and values.loop.variable in values.bound
+def _counts(draft: Draft, values: Values) -> bool:
+    """Whether what a `while` loop counts with is there before it: `step`, or a field that its class has set."""
+    name = values.loop.variable
+    if "." in name:
+        return values.owner is not None and name in Visible(draft, values).changing("self")
+    return name in values.origins and name in values.bound
 
 
 def _outer(found: list[Values]) -> list[Values]:
@@ -210,80 +330,6 @@ def _is_estimator(draft: Draft) -> bool:
     )
 
 
-def _no_loop(draft: Draft) -> Refusal:
-    foreign = foreign_training(draft)
-    if foreign is not None:
-        return foreign
-    whiles = [node for node in draft.nodes if isinstance(node, cst.While) and _trains(draft, node)]
-    if whiles:
-        return Refusal("the training loop is a while loop, and what counts its rounds is not certain", whiles[0],
-                       "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
-    passes = [node for node in draft.nodes if isinstance(node, cst.For) and _is_one_pass(draft, node)]
-    if passes:
-        said = "the loop goes once through its samples, and where it stopped among them is not saved"
-        return Refusal(said, passes[0], "put for epoch in range(N) around it, or use outlast.epochs")
-    if any(tail(call.func) == "fit" for call in draft.calls()):
-        return Refusal(
-            "trains in one call that cannot be continued", None, "a stint must be long enough for it", Kind.DIFFERS
-        )
-    elsewhere = _trained_elsewhere(draft)
-    if elsewhere is not None:
-        name = draft.source(elsewhere.func)
-        said = f"the training loop is not in this file: {name}() is in another one"
-        return Refusal(said, elsewhere, f"adapt the file that {name} comes from, or use outlast.epochs there")
-    is_plain = draft.names.roots.isdisjoint(_FRAMEWORKS)
-    others = [node for node in draft.nodes if isinstance(node, cst.While) and is_plain and not _yields(draft, node)]
-    if others:
-        return Refusal("the only loop is a while loop, and what counts its rounds is not certain", others[0],
-                       "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
-    return Refusal("no training loop of the form for epoch in range(N)", None, "use outlast.epochs(N)")
-
-
-def _trained_elsewhere(draft: Draft) -> cst.Call | None:
-    """A call that trains by its name, and is no function of this file."""
-    own = {function.name.value for function in draft.functions()}
-    named = re.compile(r"(?:(?:run|start|do)_)?train(?:ing|_model|_network|_loop)?|learn")
-    for call in draft.calls():
-        name = tail(call.func)
-        takes = bool(call.args) or dotted(call.func).count(".") > 0
-        if named.fullmatch(name) and name not in own and takes and not (name == "train" and not _is_run(draft, call)):
-            return call
-    return None
-
-
-def _is_run(draft: Draft, call: cst.Call) -> bool:
-    """`model.train()` and `model.train(False)` only choose how a module works."""
-    values = [arg.value for arg in call.args]
-    is_mode = not values or tail(values[0]) in ("True", "False")
-    return not (is_mode and isinstance(call.func, cst.Attribute) and "eval" in draft.words)
-
-
-def _trains(draft: Draft, loop: cst.For | cst.While) -> bool:
-    """Whether a loop trains, by itself or through functions of this file; one that yields hands out samples."""
-    own = {function.name.value: function for function in draft.functions()}
-    waiting, seen = [] if _yields(draft, loop) else [loop.body], {loop.body}
-    while waiting:
-        block = waiting.pop()
-        for call in draft.calls(block):
-            if tail(call.func) in _STEPS or (tail(call.func) == "run" and "sess" in dotted(call.func)):
-                return True
-            function = own.get(tail(call.func))
-            if function is not None and function.body not in seen:
-                seen.add(function.body)
-                waiting.append(function.body)
-    return False
-
-
-def _yields(draft: Draft, loop: cst.For | cst.While) -> bool:
-    return any(isinstance(node, cst.Yield) for node in draft.below(loop.body))
-
-
-def _is_one_pass(draft: Draft, loop: cst.For) -> bool:
-    """`for step, batch in enumerate(loader)`, `for step, batch in zip(range(N), batches)`: no rounds, one long one."""
-    is_alone = is_outermost(draft, loop) and repeated_at(draft, loop) is None
-    return is_alone and _trains(draft, loop)
-
-
 def _refuse_loop(draft: Draft, values: Values) -> None:
     loop = values.loop
     if loop.counter is not None and loop.variable in values.bound:
@@ -292,109 +338,9 @@ def _refuse_loop(draft: Draft, values: Values) -> None:
     if early:
         raise Refusal(f"{early[0]} goes from one round to the next but is not there before the loop", loop.node,
                       "give it a value before the loop")  # fmt: skip
-    if values.outliving and not _is_simple(loop):
+    keep_renewed(draft, values)
+    is_bound = values.outlives_its_end if loop.is_endless else not loop.is_apart or is_steady(draft, values)
+    if values.outliving and not is_bound:
         raise Refusal(f"{sorted(values.outliving)[0]} is used behind the loop, and its end is computed", loop.node)
     if not draft.stands_alone(loop.node) or not draft.stands_alone(loop.top):
         raise Refusal("the loop shares its line with something else", loop.node)
-
-
-def _is_simple(loop: Loop) -> bool:
-    if isinstance(loop.node, cst.While):
-        return not loop.is_endless
-    return isinstance(loop.stop, cst.Name | cst.Attribute | cst.Integer | cst.Subscript | cst.BinaryOperation)
-
-
-def _plain_state(draft: Draft, values: Values) -> State:
-    _refuse_models(draft, values)
-    is_self = any(isinstance(node, cst.Name) and node.value == "self" for node in draft.below(values.loop.node))
-    if "self" in values.carried() or is_self:
-        raise Refusal("the state of the training lies in self", values.loop.node, "use outlast.epochs and outlast.save")
-    kept = kept_values(draft, values, set())
-    _refuse_strangers(draft, values, kept)
-    for function in draft.functions():
-        if any(isinstance(node, cst.Global) for node in draft.below(function)):
-            raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
-    return State("plain", kept=kept)
-
-
-def _refuse_models(draft: Draft, values: Values) -> None:
-    """A loop that keeps plain values beside a network would go on with these and an untrained network."""
-    loop = values.loop.node
-    if any(draft.resolve(call.func).startswith("torch.optim.") for call in draft.calls(loop.body)):
-        raise Refusal("this loop starts several trainings, one after the other", loop,
-                      "start each one as a run of its own")  # fmt: skip
-    if "torch" in draft.names.roots and "backward" in draft.words:
-        raise Refusal("the optimizer is not in the loop's function", loop,
-                      "build model and optimizer in the function of the loop")  # fmt: skip
-    root = next((root for root in _FRAMEWORKS if root in draft.names.roots), "")
-    if root == "mindspore":
-        advice = "save each Cell and the optimizer with mindspore.save_checkpoint: outlast.epochs(N, save=…, load=…)"
-        raise Refusal("no optimizer or training Cell of MindSpore is seen to be called in this loop", loop, advice)
-    if root:
-        raise Refusal(f"what {root} trains in this loop, and how it is kept, is not visible here", loop,
-                      "save it and load it in this loop: outlast.epochs and outlast.save")  # fmt: skip
-
-
-def _refuse_strangers(draft: Draft, values: Values, kept: tuple[str, ...]) -> None:
-    """`model.optimize_parameters()`, a method of another file that is called for what it changes."""
-    for call in draft.calls(values.loop.node.body):
-        name, _, method = dotted(call.func).partition(".")
-        origin = values.origins.get(name)
-        if (
-            not method
-            or not isinstance(origin, cst.Call)
-            or name in kept
-            or not isinstance(draft.parent(call), cst.Expr)
-        ):
-            continue
-        if tail(origin.func) not in NOT_KEPT | PASSING and isinstance(origin.func, cst.Name):
-            own = {function.name.value for function in draft.functions()}
-            why = "what it returns is not known" if tail(origin.func) in own else "it is in another file"
-            said = f"{name}.{method}() may change what is not saved: {name} is made by {tail(origin.func)}, and {why}"
-            raise Refusal(said, call, "use outlast.epochs and outlast.save")
-
-
-def _tensorflow_state(draft: Draft, values: Values) -> State:
-    tracked = Tracked(draft, values).find()
-    kept = kept_values(draft, values, set(tracked), torch=True)
-    kept += tuple(name for name in global_names(draft, values) if name not in {*tracked, *kept})
-    for name in kept:
-        origin = values.origins.get(name)
-        made = tail(origin.func) if isinstance(origin, cst.Call) else ""
-        own = next((node for node in draft.nodes if isinstance(node, cst.ClassDef) and node.name.value == made), None)
-        if own is not None and any(root in draft.source(own) for root in ("tf.", "keras", "tensorflow")):
-            advice = "let it be a tf.Module, or save it by hand: outlast.save"
-            raise Refusal(f"{name} holds something of TensorFlow, and {made} is no model", values.loop.node, advice)
-    fields = kept_fields(draft, values, tracked)
-    return State("tensorflow", tuple(tracked), kept=(*kept, *fields))
-
-
-def _session(draft: Draft, values: Values) -> str:
-    """The TensorFlow 1 session that the loop runs."""
-    if "tensorflow" not in draft.names.roots:
-        return ""
-    for call in draft.calls(values.loop.node.body):
-        name = tail(call.func.value) if tail(call.func) == "run" and isinstance(call.func, cst.Attribute) else ""
-        made = tail(values.origins.get(name))
-        # strategy.run(step) is of TensorFlow 2
-        if name in values.origins and (not made or "sess" in f"{name} {made}".lower()):
-            return name
-    return ""
-
-
-def _session_state(draft: Draft, values: Values) -> State:
-    name = next(
-        (
-            each
-            for path in ("tensorflow", "tensorflow.compat.v1")
-            if (each := draft.names.name_for(path, [draft.module]))
-        ),
-        "",
-    )
-    if not name:
-        raise Refusal("tensorflow is imported piece by piece", values.loop.node, "import tensorflow as tf")
-    return State(
-        "session",
-        loaded=(_session(draft, values), name),
-        kept=kept_values(draft, values, {_session(draft, values)}, torch=True),
-    )

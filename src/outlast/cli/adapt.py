@@ -73,11 +73,14 @@ def _print(found: Adaptation, ink: Ink, *, shows_diff: bool) -> None:
         ("kept", "kept", "dim"), ("changed", "changed" if found.written else "to change", "green"),
     )  # fmt: skip
     for kind, title, colour in titles:
-        rows = [finding for finding in found.findings if finding.kind.value == kind]
+        rows = [
+            (report.path, finding) for report in found.files for finding in report.findings
+            if finding.kind.value == kind
+        ]  # fmt: skip
         if rows:
             print(f"\n{ink(colour, title)} ({len(rows)})")
-        for finding in rows:
-            print(f"  {found.script}:{finding.line}  {finding.message}")
+        for path, finding in rows:
+            print(f"  {path}:{finding.line}  {finding.message}")
             for line in wrap(finding.advice, 6) if finding.advice else ():
                 print("      " + ink("dim", line))
     print("\n" + _total(found))
@@ -95,7 +98,9 @@ def _total(found: Adaptation) -> str:
     left = len(found.by_hand)
     hands = f"; {left} {'thing needs' if left == 1 else 'things need'} a hand" if left else ""
     if found.written:
-        kept = f"; the old file is kept: {found.backups[0]}" if found.backups else ""
+        several = len(found.backups) > 1
+        kept = f"; the old {'files are' if several else 'file is'} kept: " if found.backups else ""
+        kept += ", ".join(found.backups)
         return f"written: {', '.join(found.written)}{hands}{kept}"
     if found.changed:
         return f"{found.script} is not yet fit for {found.contract}{hands}; write it with: --write"

@@ -6,6 +6,7 @@ user's own `cuda` is never taken for torch's.
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,8 +21,12 @@ _DEVICE_NAME = re.compile(r"(?:^|_|[a-z](?=[DM]))-*(?:device|devices|dev|devs|ma
 _CAMEL = re.compile(r"(?:device|mapLocation)(?:$|[A-Z_])|Device(?:$|[A-Z_\d])")
 #: torch as some other module imported it: `helpers.torch.cuda`.
 _BORROWED = re.compile(r"\.(torch\.(?:cuda|npu)\b)")
+#: Libraries whose modules people give short names: `cuda = torch.cuda`, `mnist = tf.keras.datasets.mnist`.
+_ALIASED = frozenset({"torch", "torch_npu", "tensorflow", "keras", "tf_keras", "mindspore"})
 #: Variables that choose a way of working: 'cpu' and 'cuda' are only names of such ways there.
 _MODE = re.compile(r"(?:^|_)(?:mode|impl|kernel|method|strategy)$")
+#: Modules of the standard library whose names draw from a state, for those who import all of them: `shuffle(rows)`.
+_STARS = {"random": frozenset(random.__all__)}
 #: Calls whose first argument is a device.
 SINKS = frozenset({"to", "cuda", "npu", "set_device", "device", "set_default_device"})
 #: Strings that are devices beyond doubt: whatever is compared with or listed beside them is one too.
@@ -40,6 +45,8 @@ class Names:
     def __init__(self, module: cst.Module) -> None:
         self._bound: dict[int, dict[str, str | None]] = {}
         self._aliases: list[tuple[dict[str, str | None], str, cst.BaseExpression, list[cst.CSTNode]]] = []
+        #: names that get a value again in one scope
+        self._rebound: set[tuple[int, str]] = set()
         #: variables, attributes and keys that hold a device
         self.devices: set[str] = set()
         #: names that are called somewhere
@@ -50,7 +57,11 @@ class Names:
         self.functions: dict[str, tuple[str, ...]] = {}
         #: attribute names that are read, with the name before the dot: `model.module` → ("model", "module")
         self.attributes: set[tuple[str, str]] = set()
+        self._stars: list[tuple[cst.CSTNode, str]] = []
         self._visit(module, [])
+        for scope, path in self._stars:  # what the file itself gives such a name to is that
+            for name in _STARS.get(path, ()):
+                self._bound.setdefault(id(scope), {}).setdefault(name, f"{path}.{name}")
         self._follow_aliases()
 
     def resolve(self, node: cst.CSTNode | None, parents: Sequence[cst.CSTNode]) -> str:
@@ -87,15 +98,26 @@ class Names:
                     return name
         return ""
 
+    def open(self, module: cst.Module, other: Names, its: cst.Module) -> None:
+        """Take what a star import of another file brings of what that imports, unless it says what it gives."""
+        mine, theirs = self._bound.setdefault(id(module), {}), other._bound.get(id(its), {})
+        for name, target in theirs.items() if "__all__" not in theirs else ():
+            if target is not None and not name.startswith("_") and name not in mine:
+                mine[name] = target
+                self.roots.add(target.partition(".")[0])
+
     def _follow_aliases(self) -> None:
         """`cuda = torch.cuda` is as good as an import, if the name is bound once."""
         for bound, name, value, scopes in self._aliases:
             found = self.resolve(value, scopes)
-            if bound.get(name, "") is None and found.partition(".")[0] in ("torch", "torch_npu") and "." in found:
+            is_once = bound.get(name, "") is None and (id(bound), name) not in self._rebound
+            if is_once and found.partition(".")[0] in _ALIASED and "." in found:
                 bound[name] = found
 
     def _bind(self, scopes: list[cst.CSTNode], name: str, target: str | None) -> None:
         bound = self._bound.setdefault(id(scopes[-1]), {})
+        if name in bound:
+            self._rebound.add((id(bound), name))
         # Bound twice to different things (try/except imports aside): nobody knows which one it is.
         bound[name] = target if bound.get(name, target) == target else bound[name] or target
 
@@ -126,7 +148,10 @@ class Names:
     def _import_from(self, node: cst.ImportFrom, scopes: list[cst.CSTNode]) -> None:
         path = "." * len(node.relative) + dotted(node.module)
         self.roots.add(path.partition(".")[0])
-        for alias in node.names if not isinstance(node.names, cst.ImportStar) else ():
+        if isinstance(node.names, cst.ImportStar):
+            self._stars.append((scopes[-1], path))
+            return
+        for alias in node.names:
             name = tail(alias.asname.name) if alias.asname else dotted(alias.name)
             self._bind(scopes, name, f"{path}.{dotted(alias.name)}")
 

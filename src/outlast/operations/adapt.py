@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Contracts whose platform can start something other than the script itself.
 _WITH_ENTRY = ("modelarts", "modelarts-v1")
+#: A larger module is data in the form of code.
+_LARGEST_BYTES = 200_000
 
 
 @dataclass
@@ -26,12 +29,16 @@ class Adaptation:
 
     script: str
     contract: str
-    findings: tuple[Finding, ...]
     lacks: tuple[str, ...]
     setup: str
     files: list[FileReport] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     backups: list[str] = field(default_factory=list)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found in the script and in its modules."""
+        return [finding for report in self.files for finding in report.findings]
 
     @property
     def changed(self) -> list[str]:
@@ -51,7 +58,9 @@ class Adaptation:
         return {
             "script": self.script, "contract": self.contract, "lacks": list(self.lacks), "setup": self.setup,
             "changed": self.changed, "written": self.written, "backups": self.backups, "by_hand": len(self.by_hand),
-            "findings": [asdict(finding) for finding in self.findings],
+            "findings": [
+                {"file": report.path, **asdict(finding)} for report in self.files for finding in report.findings
+            ],
         }  # fmt: skip
 
 
@@ -85,14 +94,63 @@ def adapt(
     except SourceError as error:
         raise UsageError(f"{script} cannot be read: {error}") from None
     needs = CONTRACTS[contract]
-    done = adapt_text(source.text, needs, _beside(path))
-    found = Adaptation(str(path), contract, done.findings, done.lacks, done.setup)
+    folder = _Folder(path.parent)
+    done = adapt_text(source.text, needs, _beside(path), script=path.name, read=folder.read)
+    found = Adaptation(str(path), contract, done.lacks, done.setup)
     found.files.append(FileReport(str(path), done.findings, source.text, done.text))
+    for name, module in sorted(done.modules.items()):
+        before = folder.sources[name].text
+        found.files.append(FileReport(_shown(path, name), module.findings, before, module.text))
+    sources = {str(path): source, **{_shown(path, name): each for name, each in folder.sources.items()}}
     if entry:
         found.files.append(_entry(path, contract))
     if write:
-        _write(found, source, force=force)
+        _write(found, sources, force=force)
     return found
+
+
+def _shown(script: Path, name: str) -> str:
+    """A module of a script's folder as the user would name it."""
+    return os.path.normpath(script.parent / name)
+
+
+class _Folder:
+    """The modules in a script's folder, as they are read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._top = _project_of(folder)
+        self._seen: dict[str, str | None] = {}
+        self.sources: dict[str, Source] = {}
+
+    def read(self, name: str) -> str | None:
+        """The text of a module, or None where there is none, or none that anybody oversees."""
+        if name not in self._seen:
+            self._seen[name] = self._read(name)
+        return self._seen[name]
+
+    def _read(self, name: str) -> str | None:
+        from outlast.migrate.source import Source, SourceError
+
+        path = self._folder / name
+        if not path.resolve().is_relative_to(self._top):
+            return None
+        try:
+            if not path.is_file() or path.stat().st_size > _LARGEST_BYTES:
+                return None
+            self.sources[name] = Source.decode(path.read_bytes())
+        except (OSError, SourceError):
+            return None
+        return self.sources[name].text
+
+
+def _project_of(folder: Path) -> Path:
+    """The folder of the project that a script's folder belongs to; that folder itself where nothing shows it."""
+    folder = folder.resolve()
+    for each in (folder, *folder.parents[:3]):
+        if any((each / name).exists() for name in (".git", "pyproject.toml", "setup.py", "requirements.txt")):
+            return each
+    return folder
 
 
 def _beside(script: Path) -> frozenset[str]:
@@ -115,14 +173,14 @@ def _entry(script: Path, contract: str) -> FileReport:
     return FileReport(str(path), (), before, entry_text(script.name, CONTRACTS[contract]))
 
 
-def _write(found: Adaptation, source: Source, *, force: bool) -> None:
+def _write(found: Adaptation, sources: dict[str, Source], *, force: bool) -> None:
     """Changed files first: where one is refused, nothing is written."""
     with tempfile.TemporaryDirectory(prefix="outlast-adapt-") as spool:
         kept = []
         for at, report in enumerate(each for each in found.files if each.is_changed and Path(each.path).exists()):
             aside = Path(spool, str(at))
-            is_script = report.path == found.script
-            aside.write_bytes(source.with_text(report.after).encode() if is_script else report.after.encode())
+            source = sources.get(report.path)
+            aside.write_bytes(source.with_text(report.after).encode() if source else report.after.encode())
             kept.append((Path(report.path), aside))
         if kept:
             write_all(kept, found, force=force)

@@ -106,6 +106,35 @@ class FunctionSetup(Setup):
         assert first is not None
         self.draft.add_before(first, lines)
 
+    def missing(self, option: Option) -> list[str]:
+        """As each library ends a program that lacks an argument."""
+        if self.kind == "click" and option.is_positional:
+            return [f"    raise {self.library}.UsageError(\"Missing argument '{option.name.upper()}'.\")"]
+        if self.kind == "fire" and self._may_be_left_out(option):
+            said = f"The function received no value for the required argument: {option.name}"
+            return [f'    raise fire.core.FireError("{said}")']
+        return []
+
+    def let_out(self, option: Option, name: str) -> bool:
+        """Give a parameter a default, where each one behind it has one."""
+        if self.kind != "fire" or not self._may_be_left_out(option):
+            return False
+        param = next(each for each in self._params() if each.name.value == option.name)
+        self.draft.insert(
+            self.draft.span(param.annotation or param.name)[1], " = None" if param.annotation else "=None"
+        )
+        return True
+
+    def _may_be_left_out(self, option: Option) -> bool:
+        params = self._params()
+        places = [at for at, param in enumerate(params) if param.name.value == option.name]
+        is_last = bool(places) and all(param.default is not None for param in params[places[0] + 1 :])
+        return is_last and self.draft.names.name_for("fire", [self.draft.module]) == "fire"
+
+    def _params(self) -> Sequence[cst.Param]:
+        assert self.function is not None
+        return self.function.params.params
+
     def is_read(self, name: str) -> bool:
         return self.function is not None and any(
             isinstance(node, cst.Name) and node.value == name for node in self.draft.below(self.function.body)
@@ -145,7 +174,16 @@ def find_flags(draft: Draft) -> FlagsSetup | None:
         flags=flags,
         last=draft.statement(defines[-1]),
         main=main,
+        objects=dict(_objects(draft, defines)),
     )
+
+
+def _objects(draft: Draft, defines: Sequence[cst.Call]) -> Iterator[tuple[str, str]]:
+    """`_DATA = flags.DEFINE_string("data_dir", …)`, which is read as `_DATA.value`."""
+    for call in defines:
+        parent = draft.parent(call)
+        if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
+            yield f"{parent.targets[0].target.value}.value", inner(positional(call, 0))
 
 
 def _required(draft: Draft) -> Iterator[str]:
@@ -193,7 +231,8 @@ def _parameter(draft: Draft, kind: str, function: cst.FunctionDef, param: cst.Pa
             is_text = option.is_text and not isinstance(given and given.value, cst.Integer | cst.Float)
             return replace(
                 option, default=text, is_text=is_text, is_set=bool(text), is_required=is_required, call=call,
-                flags=tuple(flags),
+                flags=tuple(flags), is_positional=tail(call.func) == "argument",
+                is_many=argument(call, "nargs") is not None or argument(call, "multiple") is not None,
             )  # fmt: skip
     return option
 

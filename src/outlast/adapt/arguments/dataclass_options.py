@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from outlast.adapt.arguments.namespaces import Namespaces
 from outlast.adapt.arguments.parsers import ArgparseSetup
-from outlast.adapt.arguments.setup import Option, Setup
+from outlast.adapt.arguments.setup import Option, Setup, body_start
 from outlast.adapt.draft import Draft
-from outlast.adapt.libraries import TRAINING_ARGUMENTS
+from outlast.adapt.libraries import TRAINING_ARGUMENTS, is_library
 from outlast.adapt.needs import HELP, Role
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser", "H4ArgumentParser"})
+_DIRECT = frozenset({"simple_parsing.parse", "tyro.cli"})
 _PARSES = re.compile(r"parse_(?:args_into_dataclasses|args_and_config|json_file|yaml_file|dict)|parse")
 
 
@@ -30,6 +32,9 @@ class DataclassSetup(Setup):
     kind: str = "dataclasses"
     owners: dict[str, str] = field(default_factory=dict)  # field → the name that holds it
     held: cst.CSTNode = field(default_factory=cst.Ellipsis)
+    is_taken: bool = False  # `held` is the first statement of the function that takes the object
+    has_file: bool = True  # whether a file of arguments may stand for all of them
+    stood_for: dict[str, str] = field(default_factory=dict)  # field that must be given → the contract's option
 
     def own_value(self, name: str) -> str:
         return f"{self.owners[name]}.{name}"
@@ -38,18 +43,28 @@ class DataclassSetup(Setup):
         return False
 
     def follow(self, lines: Sequence[str]) -> None:
-        self.draft.add_after(self.held, lines)
+        if self.is_taken:
+            self.draft.add_before(self.held, lines)
+        else:
+            self.draft.add_after(self.held, lines)
 
     def hand_on(self, contract: str, options: Sequence[tuple[str, str]]) -> list[str]:
         """Some versions insist on --output_dir; a file of arguments has to be the only argument."""
         output = next((name for name, words in options if words == HELP[Role.OUTPUT]), "")
-        if not output or "output_dir" not in self.options:
-            return []
+        given = dict(self.stood_for)
+        if output and self.has_file and "output_dir" in self.options:
+            given["output_dir"] = output
         is_file = 'len(sys.argv) == 2 and sys.argv[1].endswith((".json", ".yaml", ".yml"))'
+        unless = f" and not ({is_file})" if self.has_file else ""
         return [
-            f"if {contract}.{output} and not ({is_file}):",
-            f'    sys.argv += ["--output_dir", {contract}.{output}]',
+            line
+            for own, name in given.items()
+            for line in (f"if {contract}.{name}{unless}:", f'    sys.argv += ["--{own}", {contract}.{name}]')
         ]
+
+    def let_out(self, option: Option, name: str) -> bool:
+        self.stood_for[option.name] = name
+        return True
 
 
 def with_dataclasses(draft: Draft, native: Setup | None) -> Setup | None:
@@ -66,27 +81,70 @@ def with_dataclasses(draft: Draft, native: Setup | None) -> Setup | None:
 def find_dataclasses(draft: Draft) -> DataclassSetup | None:
     """The one parser of this kind, whichever of its ways to parse are there."""
     made = [call for call in draft.calls() if tail(call.func) in _PARSERS]
-    if len(made) != 1:
+    direct = list(_direct(draft)) if not made else []
+    if len(made) + len(direct) != 1:
         return None
-    names = {dotted(each.targets[0].target) for each in _assigns(draft) if each.value is made[0]}
-    parses = [
-        call for call in draft.calls()
-        if isinstance(call.func, cst.Attribute) and _PARSES.fullmatch(call.func.attr.value)
-        and (call.func.value is made[0] or dotted(call.func.value) in names)
-    ]  # fmt: skip
+    if direct:
+        parses, classes = [direct[0][0]], [direct[0][1]]
+    else:
+        names = {dotted(each.targets[0].target) for each in _assigns(draft) if each.value is made[0]}
+        parses = [
+            call for call in draft.calls()
+            if isinstance(call.func, cst.Attribute) and _PARSES.fullmatch(call.func.attr.value)
+            and (call.func.value is made[0] or dotted(call.func.value) in names)
+        ]  # fmt: skip
+        classes = _classes(made[0])
     targets = [_targets(draft, call) for call in parses]
+    taker = _taker(draft, parses) if not any(targets) else None
+    if taker is not None:
+        targets = [[taker.name]]
     if not parses or not all(targets) or len({tuple(each) for each in targets}) != 1:
         return None
-    held = _around(draft, parses)
+    held = _around(draft, parses) if taker is None else taker.first
     if held is None or not draft.stands_alone(held):
         return None
     owners: dict[str, str] = {}
     options: dict[str, Option] = {}
-    for owner, kind in zip(targets[0], _classes(made[0]), strict=False):
+    for owner, kind in zip(targets[0], classes, strict=False):
         for option in _fields(draft, kind):
             owners.setdefault(option.name, owner)
             options.setdefault(option.name, option)
-    return DataclassSetup(draft, options=options, holders=frozenset(targets[0]), owners=owners, held=held)
+    return DataclassSetup(
+        draft, options=options, holders=frozenset(targets[0]), owners=owners, held=held, is_taken=taker is not None,
+        has_file=bool(made),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Taker:
+    """A function that is called with what was parsed: `main(Args().parse_args())`."""
+
+    name: str
+    first: cst.CSTNode  # its first statement
+
+
+def _taker(draft: Draft, parses: Sequence[cst.Call]) -> _Taker | None:
+    places = Namespaces(draft, parses[0]).places if len(parses) == 1 else []
+    if len(places) != 1 or not isinstance(places[0].scope, cst.FunctionDef) or places[0].start:
+        return None
+    first = body_start(places[0].scope)
+    return _Taker(places[0].name, first) if first is not None else None
+
+
+def _direct(draft: Draft) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """Calls that make an object of one class from the command line: `Args().parse_args()` of Tap, `tyro.cli(Args)`."""
+    taps = {
+        node.name.value
+        for node in draft.nodes
+        if isinstance(node, cst.ClassDef) and any(draft.resolve(base.value).endswith("tap.Tap") for base in node.bases)
+    }
+    for call in draft.calls():
+        owner = call.func.value if isinstance(call.func, cst.Attribute) else None
+        first = positional(call, 0)
+        if isinstance(owner, cst.Call) and tail(owner.func) in taps and tail(call.func) == "parse_args":
+            yield call, owner.func
+        elif draft.resolve(call.func) in _DIRECT and isinstance(first, cst.Name):
+            yield call, first
 
 
 def _assigns(draft: Draft) -> Iterator[cst.Assign]:
@@ -126,19 +184,30 @@ def _classes(made: cst.Call) -> list[cst.BaseExpression]:
 
 
 def _fields(draft: Draft, kind: cst.BaseExpression) -> Iterator[Option]:
-    """Text fields of a class of this file and of its bases; of a class from elsewhere only what is known."""
-    own = next((each for each in draft.nodes if isinstance(each, cst.ClassDef) and each.name.value == tail(kind)), None)
-    if own is None:
+    """Text fields of a class of the program and of its bases; of a class from elsewhere only what is known."""
+    home, own = next(
+        ((file, each) for file in (draft, *draft.others) for each in file.nodes
+         if isinstance(each, cst.ClassDef) and each.name.value == tail(kind)), (draft, None),
+    )  # fmt: skip
+    if own is None or is_library(draft.resolve(kind)):
         if TRAINING_ARGUMENTS.fullmatch(tail(kind)):
             yield Option("output_dir", default="trainer_output", is_set=False)
         return
     for base in own.bases:
-        yield from _fields(draft, base.value)
-    for node in draft.below(own.body):
+        yield from _fields(home, base.value)
+    for node in home.below(own.body):
         if isinstance(node, cst.AnnAssign) and isinstance(node.target, cst.Name):
             default = node.value
             if isinstance(default, cst.Call):
                 named = argument(default, "default")
                 default = named.value if named is not None else None
-            is_text = bool(re.search(r"\bstr\b", draft.source(node.annotation.annotation)))
-            yield Option(node.target.value, inner(default), is_text, is_set=bool(inner(default)))
+            is_text = bool(re.search(r"\bstr\b", home.source(node.annotation.annotation)))
+            is_required = node.value is None or (isinstance(node.value, cst.Call) and _must_be_given(node.value))
+            yield Option(
+                node.target.value, inner(default), is_text, is_set=bool(inner(default)), is_required=is_required
+            )
+
+
+def _must_be_given(call: cst.Call) -> bool:
+    """`field(metadata=…)`: a field without a default."""
+    return tail(call.func) == "field" and not (argument(call, "default") or argument(call, "default_factory"))

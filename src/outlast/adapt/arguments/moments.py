@@ -26,6 +26,16 @@ class Moments:
                 return start > theirs[scope]
         return False
 
+    def is_surely_later(self, node: cst.CSTNode, other: cst.CSTNode, depth: int = _DEPTH) -> bool:
+        """The same, by whichever call a place is reached."""
+        scope, theirs = self._draft.scope(node), dict(self._path(other))
+        if id(scope) in theirs:
+            return self._draft.start(node) > theirs[id(scope)]
+        if not isinstance(scope, cst.FunctionDef) or any(scope.name.value in each.words for each in self._draft.others):
+            return False
+        calls = list(calls_of(self._draft, scope)) if depth else []
+        return bool(calls) and all(self.is_surely_later(call, other, depth - 1) for call in calls)
+
     def _path(self, node: cst.CSTNode) -> Iterator[tuple[int, int]]:
         """Scope → byte in it at which a place is reached: its own, then that of the first call of its function."""
         at: cst.CSTNode | None = node

@@ -67,6 +67,30 @@ class Namespaces:
             shadowed |= self._bound_in(scope)
         return ""
 
+    def is_missing_anew(self, node: cst.CSTNode) -> bool:
+        """Whether a process that is started anew has no arguments there: behind `if __name__ == "__main__"` none runs.
+
+        Where the script's own functions read them all the same, it starts no such processes.
+        """
+        here, name = self._draft.scope(node), self.at(node)
+        if not isinstance(here, cst.FunctionDef) or "." in name:
+            return False
+        is_own = any(place.name == name and place.scope in self._scopes(here)[:-1] for place in self.places)
+        return not is_own and self._is_guarded(name) and not self._is_read_in_functions(name)
+
+    def _is_guarded(self, name: str) -> bool:
+        places = [place for place in self.places if place.scope is self._draft.module and place.name == name]
+        guards = [self._draft.span(each) for each in self._draft.module.body if _is_start(self._draft, each)]
+        return bool(places) and all(any(start <= place.start < end for start, end in guards) for place in places)
+
+    def _is_read_in_functions(self, name: str) -> bool:
+        return any(
+            isinstance(node, cst.Name) and node.value == name and isinstance(self._draft.parent(node), cst.Attribute)
+            and isinstance(scope := self._draft.scope(node), cst.FunctionDef)
+            and not any(name in self._bound_in(each) for each in self._scopes(scope)[:-1])
+            for node in self._draft.nodes
+        )  # fmt: skip
+
     def _is_known(self, place: Place, here: Scope, node: cst.CSTNode) -> bool:
         if place.scope is here:
             return not place.is_late and self._draft.start(node) > place.start
@@ -202,6 +226,10 @@ class Namespaces:
 
     def _calls_of(self, function: cst.FunctionDef) -> list[cst.Call]:
         return list(calls_of(self._draft, function))
+
+
+def _is_start(draft: Draft, statement: cst.CSTNode) -> bool:
+    return isinstance(statement, cst.If) and "__name__" in draft.source(statement.test)
 
 
 def calls_of(draft: Draft, function: cst.FunctionDef) -> Iterator[cst.Call]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
@@ -28,13 +28,14 @@ class ArgparseSetup(Setup):
     before: cst.CSTNode = field(default_factory=cst.Ellipsis)  # options are declared before this statement
     parsed: cst.BaseExpression = field(default_factory=cst.Ellipsis)
     spaces: Namespaces = field(kw_only=True)
+    _is_named: bool = False  # by lines that were added
 
     def value(self, name: str, at: cst.CSTNode | None = None) -> str:
         holder = (self.spaces.at(at) if at is not None else "") or self._first_name()
         return f'{holder}["{name}"]' if self.spaces.is_dict else f"{holder}.{name}"
 
     def reaches(self, node: cst.CSTNode) -> bool:
-        return bool(self.spaces.at(node))
+        return bool(self.spaces.at(node)) and not self.spaces.is_missing_anew(node)
 
     def declare(self, options: Sequence[tuple[str, str]]) -> None:
         method = "add_option" if self.kind == "optparse" else "add_argument"
@@ -48,8 +49,10 @@ class ArgparseSetup(Setup):
             self.draft.add_after(statement, lines)
             return
         # `return parser.parse_args()`, `main(parser.parse_args())`: the value gets a name first.
-        self.draft.add_before(statement, [f"{name} = {self.draft.source(self.parsed)}", *lines])
+        naming = [] if self._is_named else [f"{name} = {self.draft.source(self.parsed)}"]
+        self.draft.add_before(statement, [*naming, *lines])
         self.draft.replace(self.parsed, name)
+        self._is_named = True
 
     def missing(self, option: Option) -> list[str]:
         # The parser must be known where the arguments are.
@@ -90,7 +93,8 @@ def find_argparse(draft: Draft) -> ArgparseSetup | None:
     setup = _argparse_at(draft, taking[:1] or others)
     if setup is not None and taking and _argparse_at(draft, others) is None:
         # What the script itself parses is out of sight; its options are not those of the contract's parser.
-        setup.options = {name: each for name, each in argparse_options(draft) if _is_of(each, setup.parser)}
+        setup.options = {name: each for name, each in _declared(draft) if _is_of(each, setup.parser)}
+        setup.holders = setup.spaces.names()
     return setup
 
 
@@ -208,8 +212,33 @@ def _names_settings(draft: Draft, default: cst.BaseExpression) -> bool:
     return any(CODE_FILE.search(inner(node)) for node in (default, *draft.below(default)))
 
 
+def _is_many(call: cst.Call) -> bool:
+    count = argument(call, "nargs")
+    return count is not None and inner(count.value) != "?"
+
+
+def _commands(draft: Draft, call: cst.Call) -> frozenset[str]:
+    """The parser of a sub-command that an option belongs to; none where the script's one parser has it."""
+    mains = {
+        draft.source(each.func.value) for each in draft.calls()
+        if tail(each.func) == "add_subparsers" and isinstance(each.func, cst.Attribute)
+    }  # fmt: skip
+    owner = draft.source(call.func.value) if isinstance(call.func, cst.Attribute) else ""
+    return frozenset({owner} - mains) if mains else frozenset()
+
+
 def argparse_options(draft: Draft) -> Iterator[tuple[str, Option]]:
     """Every option that some parser of the file declares, by each of its names."""
+    found: dict[str, Option] = {}
+    for name, option in _declared(draft):
+        before = found.get(name, option)
+        is_of_commands = before.commands and option.commands
+        commands = before.commands | option.commands if is_of_commands else frozenset()
+        found[name] = replace(option, commands=commands)
+    yield from found.items()
+
+
+def _declared(draft: Draft) -> Iterator[tuple[str, Option]]:
     for call in draft.calls():
         flags = [arg.value for arg in call.args if arg.keyword is None and isinstance(arg.value, cst.SimpleString)]
         if tail(call.func) not in ("add_argument", "add_option") or not flags:
@@ -219,7 +248,7 @@ def argparse_options(draft: Draft) -> Iterator[tuple[str, Option]]:
         long = next((word for word in words if word.startswith("--")), words[0])
         name = inner(named.value) if named else long.lstrip("-").replace("-", "_")
         kind, default, required = argument(call, "type"), argument(call, "default"), argument(call, "required")
-        is_text = not any(argument(call, each) for each in ("action", "choices", "nargs")) and (
+        is_text = not any(argument(call, each) for each in ("action", "choices")) and (
             kind is None or tail(kind.value) in ("str", "Path") or inner(kind.value) in ("str", "string")
         )
         # `default=ROOT / "data/hyp.yaml"`: settings are no place of the contract.
@@ -228,7 +257,8 @@ def argparse_options(draft: Draft) -> Iterator[tuple[str, Option]]:
             name, inner(default.value) if default else "", is_text,
             is_set=default is not None and draft.source(default.value) not in ("None", "''", '""'),
             is_required=required is not None and draft.source(required.value) == "True",
-            is_positional=not words[0].startswith("-"), call=call, flags=tuple(flags),
+            is_positional=not words[0].startswith("-"), is_many=_is_many(call), call=call, flags=tuple(flags),
+            commands=_commands(draft, call),
         )  # fmt: skip
         for each in {name, *(word.lstrip("-").replace("-", "_") for word in words if word.startswith("--"))}:
             yield each, option

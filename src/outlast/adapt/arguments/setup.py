@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from outlast.adapt.draft import Draft, is_docstring
+from outlast.adapt.draft import Draft
+from outlast.adapt.needs import variable
+from outlast.adapt.statements import is_docstring
 from outlast.migrate.tree import inner, tail
 
 #: what travels with the code: settings, and code itself
@@ -32,8 +34,28 @@ class Option:
     is_required: bool = False
     is_set: bool = False  # has a value although nobody gave one
     is_positional: bool = False
+    is_many: bool = False  # its value is a list
     call: cst.Call | None = None
     flags: tuple[cst.CSTNode, ...] = ()
+    #: parsers of sub-commands that have it; none where it is there in every start
+    commands: frozenset[str] = frozenset()
+
+    def may_meet(self, other: Option) -> bool:
+        """Whether both can be given in one start."""
+        return not self.commands or not other.commands or not self.commands.isdisjoint(other.commands)
+
+    def asked(self, target: str, *, is_set: bool) -> str:
+        """A condition for one that only some sub-commands have; nothing for one that is always there.
+
+        `target`: the expression that holds it; `is_set`: whether it must have a value, too.
+        """
+        if not self.commands:
+            return ""
+        if target.endswith("]"):
+            holder = target.rpartition("[")[0]
+            return f'{holder}.get("{self.name}")' if is_set else f'"{self.name}" in {holder}'
+        holder = target.rpartition(".")[0]
+        return f'getattr({holder}, "{self.name}", None)' if is_set else f'hasattr({holder}, "{self.name}")'
 
     @property
     def shown(self) -> str:
@@ -52,6 +74,8 @@ class Setup:
     options: dict[str, Option] = field(default_factory=dict)
     #: names whose attributes are options, like `args`
     holders: frozenset[str] = frozenset()
+    #: `X.value` → option, where an object stands for it
+    objects: dict[str, str] = field(default_factory=dict)
     #: function → parameters that are options
     parameters: dict[int, frozenset[str]] = field(default_factory=dict)
 
@@ -78,6 +102,10 @@ class Setup:
     def missing(self, option: Option) -> list[str]:
         """Lines that end the script as its parser does without an option; none where that is not possible."""
         return []
+
+    def let_out(self, option: Option, name: str) -> bool:
+        """Let what must be given be left out where the contract's option is there; False where that is not possible."""
+        return False
 
     def hand_on(self, contract: str, options: Sequence[tuple[str, str]]) -> list[str]:
         """Lines that tell what reads the command line later of the contract's options, which were taken away."""
@@ -122,6 +150,8 @@ class CreatedSetup(Setup):
     inner: Setup | None = None
     takes: bool = True  # something else reads the command line too
     before: cst.CSTNode | None = None  # an import that does so when its module is read
+    handed: Sequence[str] = ()  # options that modules of the program read
+    is_inherited: bool = False  # processes that this one starts read them, too
     holder: str = ""
 
     def __post_init__(self) -> None:
@@ -145,7 +175,11 @@ class CreatedSetup(Setup):
         """Take `options` away from what reads arguments later, and only look at those that it has itself."""
         parser = self.draft.free("contract_parser")
         takes = self.takes and bool(options)
-        added = [f'{parser}.add_argument("--{name}", default=None, help="{words}")' for name, words in (*options, *own)]
+        handed = [name for name, _ in (*options, *own)] if self.is_inherited else self.handed
+        added = [
+            f'{parser}.add_argument("--{name}", default={self._default(name)}, help="{words}")'
+            for name, words in (*options, *own)
+        ]
         count = len(options) if takes else len(added)
         lines = [
             f"{parser} = argparse.ArgumentParser({'add_help=False, ' if self.takes else ''}allow_abbrev=False)",
@@ -156,18 +190,33 @@ class CreatedSetup(Setup):
             lines += ["# The script has this itself: it is read here, and stays in its place.", *added[count:]]
             lines += [f"{parser}.parse_known_args(namespace={self.holder})"]
         lines += self.inner.hand_on(self.holder, [*options, *own]) if self.inner is not None else []
-        modules = ["argparse", "sys"] if takes else ["argparse"]
+        lines += hand_over([(name, self.value(name)) for name in handed])
+        modules = ["argparse", *(["os"] if handed else []), *(["sys"] if takes else [])]
         if self.before is not None:
-            self.draft.add_before(self.before, [*(f"import {each}" for each in modules), "", *lines, ""])
+            self.draft.import_before(self.before, modules, lines)
             return
         self.draft.need_import(*modules)
         self.draft.add_on_top(lines)
+
+    def _default(self, name: str) -> str:
+        return f'os.environ.get("{variable(name)}")' if self.is_inherited else "None"
+
+    def let_out(self, option: Option, name: str) -> bool:
+        return self.inner is not None and self.inner.kind == "dataclasses" and self.inner.let_out(option, name)
 
     def follow(self, lines: Sequence[str]) -> None:
         if self.inner is None:
             self.draft.add_on_top(lines)
         else:
             self.inner.follow(lines)
+
+
+def hand_over(values: Sequence[tuple[str, str]]) -> list[str]:
+    """Lines that leave options where the modules of a program find them. `values`: name and expression of each."""
+    lines = ["# Modules of this program, and processes that it starts, find the places here."] if values else []
+    for name, value in values:
+        lines += [f"if {value}:", f'    os.environ["{variable(name)}"] = {value}']
+    return lines
 
 
 def body_start(function: cst.FunctionDef) -> cst.CSTNode | None:

@@ -11,21 +11,22 @@ from outlast.adapt.resuming.loops import chosen, keyword_or_place, parameters_of
 from outlast.adapt.resuming.modules import is_helper, own_modules
 from outlast.adapt.resuming.rounds import refuse_repeated
 from outlast.adapt.resuming.state import (
+    ENVIRON,
     RULE,
     Names,
     Refusal,
     load_line,
     place_lines,
-    random_sources,
     save_lines,
     torch_name,
 )
 from outlast.adapt.resuming.state import torch_random as random_lines
-from outlast.adapt.wrapping import Fitted
+from outlast.adapt.wrapping import Fitted, add_argument
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
 
 _ADVICE = "add its Checkpoint handler, and call Checkpoint.load_objects before run"
+_LOAD = "before run, load what its Checkpoint handler saved last: Checkpoint.load_objects; and pass require_empty=False"
 #: handlers that count or compare; without a name nothing can save them
 _COUNTING = frozenset({"EarlyStopping", "PiecewiseLinear", "CosineAnnealingScheduler", "LinearCyclicalScheduler"})
 
@@ -39,20 +40,20 @@ def plan_ignite(draft: Draft) -> Fitted | None:
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "run"
         and keyword_or_place(call, "max_epochs", 1) is not None and not draft.resolve(call.func)  # subprocess.run(…)
     ]  # fmt: skip
+    advice = _LOAD if _savers(draft) else _ADVICE
     if len(calls) != 1:
-        raise Refusal("an Engine of Ignite runs the training", None, _ADVICE)
+        raise Refusal("an Engine of Ignite runs the training", None, advice)
     call, statement = calls[0], draft.statement(calls[0])
     engine = dotted(call.func).rpartition(".")[0]
     made = dict(_made_before(draft, statement))
     if not isinstance(made.get(engine), cst.Call):
-        raise Refusal(f"the Engine {engine} is not made in the function that runs it", statement, _ADVICE)
+        raise Refusal(f"the Engine {engine} is not made in the function that runs it", statement, advice)
     if any(draft.resolve(each).startswith("ignite.distributed") for each in draft.nodes if isinstance(each, cst.Name)):
-        raise Refusal("several processes may train together (ignite.distributed)", statement, _ADVICE)
+        raise Refusal("several processes may train together (ignite.distributed)", statement, advice)
     if not draft.stands_alone(statement):
         raise Refusal("run shares its line with something else", statement)
     refuse_repeated(draft, call)
-    parts = [*_parts(draft, made, statement), engine]
-    random_sources(draft)
+    parts = [*_parts(draft, made, statement, advice), engine]
     _say_what_differs(draft, made, statement)
     return statement, lambda value: _handle(draft, statement, parts, value)
 
@@ -68,13 +69,13 @@ def _made_before(draft: Draft, statement: cst.CSTNode) -> Iterator[tuple[str, cs
                 yield target.value, chosen(node.value)
 
 
-def _parts(draft: Draft, made: dict[str, cst.BaseExpression | None], statement: cst.CSTNode) -> list[str]:
+def _parts(draft: Draft, made: dict[str, cst.BaseExpression | None], statement: cst.CSTNode, advice: str) -> list[str]:
     calls = {name: origin for name, origin in made.items() if isinstance(origin, cst.Call)}
     optimizers = [name for name, call in calls.items() if draft.resolve(call.func).startswith("torch.optim.")]
     optimizers = [name for name in optimizers if not is_helper(name, calls[name])]
     models = [model for name in optimizers for model in parameters_of(calls[name], draft)]
     if not models or not all(model in made for model in models):
-        raise Refusal("model and optimizer are not in the function that runs the Engine", statement, _ADVICE)
+        raise Refusal("model and optimizer are not in the function that runs the Engine", statement, advice)
     models += [name for name, call in calls.items() if tail(call.func) in own_modules(draft)]
     helpers = [name for name, call in calls.items() if is_helper(name, call) or tail(call.func) in _COUNTING]
     return list(dict.fromkeys([*models, *optimizers, *helpers]))
@@ -93,8 +94,43 @@ def _say_what_differs(draft: Draft, made: dict[str, cst.BaseExpression | None], 
             draft.say(Kind.DIFFERS, RULE, node, f"{names} starts anew in each stint", "keep it in trainer.state")
 
 
+def _savers(draft: Draft) -> list[cst.Call]:
+    """What saves to a folder, and refuses one that has been saved to before unless it is told otherwise."""
+    found = []
+    for call in draft.calls():
+        if draft.resolve(call.func).startswith("ignite.") and not argument(call, "require_empty"):
+            # A Checkpoint makes a DiskSaver of a path.
+            place = keyword_or_place(call, "save_handler", 1) if tail(call.func) == "Checkpoint" else None
+            is_path = isinstance(place, cst.SimpleString | cst.FormattedString | cst.Attribute)
+            is_path = is_path or (isinstance(place, cst.Call) and tail(place.func) in ("join", "Path", "str"))
+            found += [call] if tail(call.func) in ("DiskSaver", "ModelCheckpoint") or is_path else []
+    return found
+
+
+def _let_be_full(draft: Draft, statement: cst.CSTNode, value: str) -> None:
+    """After a stop the folders of the script's own checkpoints are not empty."""
+    asked = f"not ({ENVIRON} or {value})" if value else f"not {ENVIRON}"
+    for call in _savers(draft):
+        is_seen = draft.scope(call) is draft.scope(statement) or not value or value.startswith("contract.")
+        if not is_seen:
+            said = f"{tail(call.func)} refuses a folder that is not empty, as it is after a stop"
+            draft.say(Kind.HAND, RULE, call, said, "pass require_empty=False")
+        elif tail(call.func) == "Checkpoint":
+            place = keyword_or_place(call, "save_handler", 1)
+            if place is not None:
+                saver = draft.names.name_for("ignite.handlers.DiskSaver", [draft.module])
+                if not saver:
+                    draft.need_import("ignite.handlers")
+                start, end = draft.span(place)
+                draft.insert(start, f"{saver or 'ignite.handlers.DiskSaver'}(")
+                draft.insert(end, f", create_dir=True, require_empty={asked})")
+        else:
+            add_argument(draft, call, f"require_empty={asked}")
+
+
 def _handle(draft: Draft, statement: cst.CSTNode, parts: list[str], value: str) -> None:
     draft.need_import("os")
+    _let_be_full(draft, statement, value)
     names, torch, engine = Names.choose(draft, "epoch"), torch_name(draft), parts[-1]
     handler = draft.free("save_resume")
     events = draft.names.name_for("ignite.engine.Events", [draft.module])

@@ -8,6 +8,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import keyword_or_place
 from outlast.adapt.resuming.rounds import refuse_repeated
 from outlast.adapt.resuming.state import RULE, Names, Refusal, place_lines
+from outlast.adapt.whole import calls_of, is_seeded
 from outlast.adapt.wrapping import Fitted, add_helpers
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
@@ -110,11 +111,11 @@ def _saver(
 
 def _say_order(draft: Draft, statement: cst.CSTNode) -> None:
     """MindSpore deals another order in each epoch of one training; a shorter one begins with the first order again."""
-    made = [call for call in draft.calls() if draft.resolve(call.func).startswith("mindspore.dataset.")]
+    made = [call for name, call in calls_of(draft) if name.startswith("mindspore.dataset.")]
     made = [call for call in made if tail(call.func).endswith("Dataset")]
     orders = [argument(call, "shuffle") for call in made]
     is_kept = bool(made) and all(each is not None and tail(each.value) == "False" for each in orders)
-    if any("seed" in word.lower() for word in draft.words) and not is_kept:
+    if is_seeded(draft) and not is_kept:
         said = "the order of shuffled samples begins anew in each stint, although the script sets a seed"
         draft.say(
             Kind.DIFFERS, RULE, statement, said, "write the epochs as a loop, to have the same order as without a stop"

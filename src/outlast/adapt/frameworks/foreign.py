@@ -7,7 +7,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.makers import class_path, makers
 from outlast.adapt.resuming.state import Refusal
-from outlast.migrate.tree import tail
+from outlast.adapt.resuming.told import adapt_there
+from outlast.migrate.tree import dotted, tail
 
 #: (library, methods that train) → what can be done
 _KNOWN = {
@@ -25,6 +26,8 @@ _KNOWN = {
     ("sentence_transformers", "fit"): "use SentenceTransformerTrainer, which can be resumed",
     ("paddle", "fit"): "save with callbacks.ModelCheckpoint, and load the last with Model.load",
 }
+#: libraries that are imported with a star, as their own pages do it
+_STARRED = frozenset({"fastai"})
 _TRAINS = frozenset({"train", "fit", "run", "learn", "start", "train_model", "train_loop", "fit_one_cycle"})
 
 
@@ -36,6 +39,8 @@ def foreign_training(draft: Draft) -> Refusal | None:
             call.func, cst.Attribute) else []  # fmt: skip
         for (library, methods), advice in _KNOWN.items():
             roots = {each.partition(".")[0] for each in (path, *made)}
+            if isinstance(call.func, cst.Attribute) and not any("." in each for each in made):
+                roots |= _opened(draft)
             if library in roots and tail(call.func) in methods.split():
                 return Refusal(f"{library} runs the training in {tail(call.func)}()", draft.statement(call), advice)
     for call in draft.calls():
@@ -45,6 +50,17 @@ def foreign_training(draft: Draft) -> Refusal | None:
         found = next((each for each in made if each.rpartition(".")[2].endswith(("Trainer", "Runner", "Learner"))), "")
         if "." in found:
             where, _, name = found.rpartition(".")
-            advice = f"save and load in {name}: outlast.epochs and outlast.save"
-            return Refusal(f"{name} of {where} runs the training, out of sight here", draft.statement(call), advice)
+            by_hand = f"save and load in {name}: outlast.epochs and outlast.save"
+            is_beside = where.startswith(".")
+            advice = f"{adapt_there(found, name)}, or {by_hand}" if is_beside else by_hand
+            said = f"{name} of {where.lstrip('.')} runs the training, out of sight here"
+            return Refusal(said, draft.statement(call), advice, is_absent=is_beside)
     return None
+
+
+def _opened(draft: Draft) -> set[str]:
+    """Libraries of which anything may come without a sign: `from fastai.vision.all import *`."""
+    starred = [
+        node for node in draft.nodes if isinstance(node, cst.ImportFrom) and isinstance(node.names, cst.ImportStar)
+    ]
+    return {dotted(node.module).partition(".")[0] for node in starred} & _STARRED

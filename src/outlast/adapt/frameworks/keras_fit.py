@@ -7,24 +7,31 @@ from collections.abc import Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.frameworks.keras_callbacks import own_fields
 from outlast.adapt.frameworks.makers import may_run
 from outlast.adapt.resuming.counters import find_loops
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
+from outlast.adapt.resuming.rounds import are_alternatives, may_count, refuse_repeated, repeated_at
 from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal
-from outlast.adapt.resuming.tracked import Tracked
+from outlast.adapt.resuming.tracked import DRAWS, Tracked
+from outlast.adapt.whole import calls_of, roots_of, words_of
 from outlast.adapt.wrapping import Fitted, add_helpers, wrap_method
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, tail
 
 _ROOTS = frozenset({"keras", "tensorflow", "tf_keras"})
-#: how many positional arguments there are when the last is the number of epochs
-_PLACES = {"fit": 4, "fit_generator": 3}
+#: the places of epochs and callbacks among the positional arguments
+_PLACES = {"fit": (3, 5), "fit_generator": (2, 4)}
+#: Each of several processes would save under the same name.
+_SPREAD = frozenset({"MultiWorkerMirroredStrategy", "ParameterServerStrategy"})
+#: what callbacks of Keras have counted or found so far
+_COUNTED = ("wait", "best", "best_epoch", "best_weights", "cooldown_counter", "stopped_epoch")
 
 
 def plan_keras(draft: Draft) -> Fitted | None:
     """`model.fit(…, epochs=N)`: a callback saves model, optimizer, epoch and what was logged, after each epoch."""
-    if not _ROOTS & draft.names.roots:
+    # A model from another file comes without any import of Keras; only Keras has fit_generator.
+    if not _ROOTS & roots_of(draft) and "fit_generator" not in draft.words:
         return None
     calls = [call for call in draft.calls() if _is_fit(draft, call)]
     if not calls:
@@ -32,11 +39,7 @@ def plan_keras(draft: Draft) -> Fitted | None:
     in_loops = [call for call in calls if any(isinstance(each, cst.For | cst.While) for each in draft.above(call))]
     if len(in_loops) == len(calls) and _is_kept_by_loop(draft):
         return None
-    if in_loops:
-        advice = "save the model in this loop and load it before: outlast.epochs and outlast.save"
-        raise Refusal("fit is called in a loop", draft.statement(in_loops[0]), advice)
-    for call in calls:
-        refuse_repeated(draft, call)
+    _refuse(draft, calls)
     return calls[0], lambda value: _resume(draft, calls, value)
 
 
@@ -44,10 +47,18 @@ def _is_fit(draft: Draft, call: cst.Call) -> bool:
     name = tail(call.func)
     if name not in _PLACES or not isinstance(call.func, cst.Attribute) or not may_run(draft, call):
         return False
+    is_here = bool(_ROOTS & draft.names.roots) or name == "fit_generator"
+    if not is_here and draft.may_be_ours(call):
+        return False  # it may be a method of the program that fits a model in its turn
     if tail(call.func.value) == "super":
         return False  # `super().fit(…)`, in a method that is a fit itself
-    placed = [arg for arg in call.args if arg.keyword is None and not arg.star]
-    return argument(call, "epochs") is not None or len(placed) >= _PLACES[name]
+    is_told = any(argument(call, word) is not None for word in ("epochs", "nb_epoch"))
+    # Other libraries have a fit, too: where Keras is imported elsewhere, only its word for epochs tells.
+    return is_told or (is_here and len(_placed(call)) > _PLACES[name][0])
+
+
+def _placed(call: cst.Call) -> list[cst.Arg]:
+    return [arg for arg in call.args if arg.keyword is None and not arg.star]
 
 
 def _is_kept_by_loop(draft: Draft) -> bool:
@@ -55,105 +66,153 @@ def _is_kept_by_loop(draft: Draft) -> bool:
     return any(Tracked(draft, Values(draft, loop)).is_training for loop in find_loops(draft))
 
 
+def _refuse(draft: Draft, calls: Sequence[cst.Call]) -> None:
+    spread = sorted(_SPREAD & words_of(draft)) or sorted({"horovod"} & roots_of(draft))
+    if spread:
+        said = f"several processes train together ({spread[0]}), and each would save under the same name"
+        raise Refusal(said, calls[0], "add keras.callbacks.BackupAndRestore, with a folder in the output folder")
+    for call in calls:
+        if argument(call, "nb_epoch"):
+            said = "nb_epoch is a word of Keras 1, which cannot save its optimizer with the weights"
+            raise Refusal(said, call, "write epochs=, for Keras 2.6 or later; then adapt it again")
+        if len(_placed(call)) > _PLACES[tail(call.func)][1] + 1:
+            raise Refusal("the callbacks of fit have no name", call, "write them as callbacks=…, and what follows too")
+        if not may_count(draft, call):
+            refuse_repeated(draft, call)
+
+
 def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
-    draft.need_import("glob", "importlib", "os", "pickle")
     go_on, is_one = draft.free("resume_fit"), are_alternatives(draft, calls)
-    head = [
+    # Before 2.6 a Keras of its own could not be resumed; that of TensorFlow 2 always could.
+    may_be_old = "keras" in roots_of(draft) or not _ROOTS & roots_of(draft)
+    draft.need_import("importlib", *(["inspect"] if may_be_old else []), "os", "pickle")
+    counted = ", ".join(f'"{name}"' for name in dict.fromkeys((*_COUNTED, *own_fields(draft))))
+    add_helpers(draft, calls[0], [], [
         "",
         f'def {go_on}(fit, folder=None, name="resume"):',
         '    """Let a model of Keras go on from its last epoch if there is a folder for that; else it fits as ever."""',
         f"    model, folder = fit.__self__, {ENVIRON} or folder",
-    ]
-    add_helpers(draft, calls[0], [], [*head, *_BODY])
-    for at, call in enumerate(calls, 1):
+        "    if not folder:",
+        "        return fit",
+        '    is_three = hasattr(model, "stateless_call")  # only Keras 3 has it',
+        *(_TOO_OLD if may_be_old else []),
+        f"    counted = {{{counted}}}  # by other callbacks",
+        *_BODY,
+    ])  # fmt: skip
+    for number, call in enumerate(calls, 1):
+        name = "resume" if is_one else f"resume-{number}"
         given = [value or "None"] if value or not is_one else []
-        given += [] if is_one else [f'"resume-{at}"']
+        if repeated_at(draft, call) is not None:
+            # A fit that is done is passed at once, and what follows comes out as before.
+            count = draft.free("fit_count")
+            draft.need_import("itertools")
+            draft.add_on_top([f"{count} = itertools.count(1)"])
+            given = [value or "None", f'"{name}-%d" % next({count})']
+        elif not is_one:
+            given.append(f'"{name}"')
+        placed, place = _placed(call), _PLACES[tail(call.func)][1]
+        if len(placed) > place:
+            draft.insert(draft.start(placed[place]), "callbacks=")
         wrap_method(draft, call, go_on, given)
         draft.say(Kind.CHANGED, RULE, call, "goes on from its last epoch (a callback of fit)")
         shuffles = argument(call, "shuffle")
         if shuffles is None or draft.source(shuffles.value) != "False":
             said = "samples that Keras shuffles come in another order after a stop than without one"
             draft.say(Kind.DIFFERS, RULE, call, said)
+    if any(DRAWS.fullmatch(name) for name, _ in calls_of(draft)):
+        said = "random numbers that TensorFlow draws by itself (tf.random) start anew in each stint"
+        draft.say(Kind.DIFFERS, RULE, calls[0], said, "draw them from numpy or a tf.random.Generator to have the same")
 
+
+_TOO_OLD = """\
+    if not is_three and "save_format" not in inspect.signature(model.save_weights).parameters:
+        print("This Keras cannot save its optimizer with the weights: fit begins anew after a stop")
+        return fit
+""".rstrip().split("\n")
 
 #: The model says which Keras it is of: `keras`, `tf.keras` and `tf_keras` do not take each other's callbacks.
 #: BackupAndRestore is not used: it is not whole after a kill, refuses models that are not built yet, keeps neither what
 #: was logged nor what other callbacks have counted, and is gone when the next fit of the script is killed.
 _BODY = """\
-    roots = [each.__module__.partition(".")[0] for each in type(model).__mro__]
-    root = next((each for each in roots if each in ("keras", "tf_keras", "tensorflow")), "keras")
-    keras = importlib.import_module("tensorflow.keras" if root == "tensorflow" else root)
-    version = tuple(int(each) for each in getattr(keras, "__version__", "2.6").split(".")[:2])
-    if folder and root == "keras" and version < (2, 6):
-        print("Keras %d.%d cannot save its optimizer with the weights: fit begins anew after a stop" % version)
-        folder = None
-    path, suffix = os.path.join(folder or "", name), ".weights.h5" if version >= (3,) else ""
-    numpy, plain = importlib.import_module("numpy"), importlib.import_module("random")
-    counted = ("wait", "best", "best_epoch", "best_weights", "cooldown_counter", "stopped_epoch")
+    path = os.path.join(folder, name)
+    kinds = [each.__module__.partition(".")[0] for each in type(model).__mro__]
+    root = next((each for each in ("keras", "tf_keras") if each in kinds), "tensorflow.keras")
+    keras, numpy, random = map(importlib.import_module, (root, "numpy", "random"))
 
-    def seeds():  # what draws numbers for Dropout and its like, from Keras 3 on
-        weights = {id(each) for each in model.weights}
-        return [each for each in model.variables if id(each) not in weights] if version >= (3,) else []
+    class SaveResume(keras.callbacks.Callback):
+        kept = {"epoch": 0, "slot": 0, "history": {}, "epochs": []}
 
-    def fit_on(*args, **words):
-        given = words.get("callbacks") or []
-        given = getattr(given, "callbacks", given)
-        given = list(given) if isinstance(given, (list, tuple)) else [given]
-        known = {"epoch": None, "history": {}, "epochs": []}
-        if os.path.exists(path + ".pkl"):
+        def weights(self):  # two files take turns
+            return "%s-%d%s" % (path, self.kept["slot"], ".weights.h5" if is_three else "")
+
+        def seeds(self):  # Dropout and its like draw from these in Keras 3
+            return [each for each in model.variables if each.name == "seed_generator_state"] if is_three else []
+
+        def optimizers(self):  # a model with a train_step of its own may have several
+            return [each for each in vars(model).values() if hasattr(each, "apply_gradients")] if is_three else []
+
+        def as_built(self, work):  # such a model is never called itself, and its parts are built nonetheless
+            is_built, model.built = model.built, True
+            work(self.weights())
+            model.built = is_built
+
+        def save(self, epoch):
+            if is_three and not model.built and len(model.weights) != self.first:
+                return print("Only a step builds this model: fit begins anew after a stop, unless it is built before")
+            at = {id(each): number for number, each in enumerate(model.variables)} if is_three else {}
+            trained = [part._trainable_variables for part in self.optimizers()]
+            steps = [[at[id(each)] for each in variables if id(each) in at] for variables in trained]
+            states = [{key: vars(each)[key] for key in counted & set(vars(each))} for each in self.others]
+            self.kept.update(epoch=epoch, slot=1 - self.kept["slot"], states=states, steps=steps)
+            self.kept.update(shape=is_three and model.get_build_config(), seeds=[each.numpy() for each in self.seeds()])
+            self.kept.update(numbers=(numpy.random.get_state(), random.getstate()))
+            self.as_built(model.save_weights) if is_three else model.save_weights(self.weights())
+            with open(path + ".pkl.part", "wb") as file:
+                pickle.dump(self.kept, file)
+            os.replace(path + ".pkl.part", path + ".pkl")  # only now these weights count
+
+        def load(self):
             with open(path + ".pkl", "rb") as file:
-                known = pickle.load(file)
-            for each in given:
+                self.kept = pickle.load(file)
+            if is_three and not model.built and self.kept["shape"]:
+                model.build_from_config(self.kept["shape"])
+            variables = model.variables if is_three else []  # before it, they are filled when they are made
+            for part, numbers in zip(self.optimizers(), self.kept["steps"]):
+                if numbers and not part.built:
+                    part.build([variables[number] for number in numbers])
+            self.as_built(model.load_weights) if is_three else model.load_weights(self.weights())
+            for seed, state in zip(self.seeds(), self.kept["seeds"]):
+                seed.assign(state)
+
+        def on_train_begin(self, logs=None):
+            for each, state in zip(self.others, self.kept.get("states", ())):
+                vars(each).update(state)
+            if "numbers" in self.kept:
+                numpy.random.set_state(self.kept["numbers"][0])
+                random.setstate(self.kept["numbers"][1])
+
+        def on_epoch_end(self, epoch, logs=None):
+            for key, value in (logs or {}).items():
+                self.kept["history"].setdefault(key, []).append(value)
+            self.kept["epochs"].append(epoch)
+            if not model.stop_training:
+                self.save(epoch + 1)
+
+    def fit_on(*args, callbacks=None, **words):
+        given, keep, end = getattr(callbacks, "callbacks", callbacks) or [], SaveResume(), 10**9
+        keep.others = list(given) if isinstance(given, (list, tuple)) else [given]
+        keep.first = len(model.weights) if is_three else 0
+        os.makedirs(folder, exist_ok=True)
+        if os.path.exists(path + ".pkl"):
+            keep.load()
+            words["initial_epoch"] = keep.kept["epoch"]
+            for each in keep.others:
                 if type(each).__name__ == "CSVLogger":
                     each.append = True  # the rows of epochs before are there
-
-        def save(epoch):
-            # One file says which weights count; it is written last, and moved into place.
-            model.save_weights("%s-%s%s" % (path, epoch, suffix))
-            states = [{key: vars(each)[key] for key in counted if key in vars(each)} for each in given]
-            config = model.get_build_config() if version >= (3,) else getattr(model, "_build_input_shape", None)
-            numbers = numpy.random.get_state(), plain.getstate(), [numpy.array(each) for each in seeds()]
-            kept = {"epoch": epoch, "states": states, "config": config, "numbers": numbers}
-            with open(path + ".pkl.part", "wb") as file:
-                pickle.dump(dict(kept, history=known["history"], epochs=known["epochs"]), file)
-            os.replace(path + ".pkl.part", path + ".pkl")
-            for each in glob.glob(glob.escape(path) + "-*"):
-                if not os.path.basename(each).startswith("%s-%s" % (name, epoch)):
-                    os.remove(each)
-
-        def put_back():
-            for each, state in zip(given, known["states"]):
-                vars(each).update(state)
-            numpy.random.set_state(known["numbers"][0])
-            plain.setstate(known["numbers"][1])
-
-        class Keep(keras.callbacks.Callback):
-            def on_epoch_begin(self, epoch, logs=None):
-                if epoch == known["epoch"]:
-                    put_back()
-
-            def on_epoch_end(self, epoch, logs=None):
-                for key, value in (logs or {}).items():
-                    known["history"].setdefault(key, []).append(value)
-                known["epochs"].append(epoch)
-                if not self.model.stop_training:
-                    save(epoch + 1)
-
-        os.makedirs(folder, exist_ok=True)
-        if known["epoch"] is not None:
-            if not model.built and known["config"]:
-                (model.build_from_config if version >= (3,) else model.build)(known["config"])
-            if version >= (3,):
-                model.optimizer.build(model.trainable_variables)
-            model.load_weights("%s-%s%s" % (path, known["epoch"], suffix))
-            for each, value in zip(seeds(), known["numbers"][2]):
-                each.assign(value)
-            words["initial_epoch"] = 10**9 if known["epoch"] == "end" else known["epoch"]
-        words["callbacks"] = [*given, Keep()]
-        result = fit(*args, **words)
-        put_back() if known["epoch"] == "end" else save("end")
-        result.history, result.epoch = known["history"], known["epochs"]
+        result = fit(*args, callbacks=[*keep.others, keep], **words)
+        keep.on_train_begin() if keep.kept["epoch"] == end else keep.save(end)
+        result.history, result.epoch = keep.kept["history"], keep.kept["epochs"]
         return result
 
-    return fit_on if folder else fit
+    return fit_on
 """.split("\n")

@@ -11,6 +11,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.makers import class_path, makers, may_run
 from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal, call_lines, random_sources
+from outlast.adapt.whole import roots_of, search
 from outlast.adapt.wrapping import add_argument, add_helpers, wrap_method
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, tail
@@ -26,7 +27,7 @@ _SPREAD = re.compile(r"""["'](?:deepspeed|fsdp|ddp_sharded)|(?:DeepSpeed|FSDP|Mo
 
 def plan_lightning(draft: Draft) -> tuple[tuple[cst.CSTNode, ...], Callable[[str], None]] | None:
     """`trainer.fit(…)`, whoever made the Trainer: a callback has it save under one name after each epoch."""
-    if not set(_ROOTS) & draft.names.roots:
+    if not set(_ROOTS) & roots_of(draft):
         return None
     made = [call for call in draft.calls() if _TRAINER.fullmatch(class_path(draft, call))]
     calls = [call for call in draft.calls() if _is_fit(draft, call)]
@@ -36,7 +37,7 @@ def plan_lightning(draft: Draft) -> tuple[tuple[cst.CSTNode, ...], Callable[[str
             raise Refusal("the Trainer of Lightning fits in another file", draft.statement(made[0]),
                           'use trainer.fit(…, ckpt_path="last") and ModelCheckpoint(save_last=True) there')  # fmt: skip
         return None
-    spread = _SPREAD.search(draft.text)
+    spread = search(_SPREAD, draft)
     if spread:
         word = spread.group().strip("\"'")
         raise Refusal(f"each process holds a part of the model ({word}), and one file cannot", calls[0],
@@ -55,6 +56,8 @@ def _is_fit(draft: Draft, call: cst.Call) -> bool:
         return True
     # `hydra.utils.instantiate(cfg.trainer)`, `cli.trainer`, a parameter: by its name, unless it is known better.
     is_unknown = not any(path and tail_of_class(path) for path in paths)
+    if not set(_ROOTS) & draft.names.roots and draft.may_be_ours(call):
+        return False  # a method of the program may be called so
     return is_unknown and bool(_CALLED.fullmatch(tail(call.func.value))) and not isinstance(call.func.value, cst.Call)
 
 
@@ -78,10 +81,13 @@ def _resume(
     draft: Draft, calls: Sequence[cst.Call], made: Sequence[cst.Call], numbers: list[tuple[str, str, str]], value: str
 ) -> None:
     kind, go_on = draft.free("SaveResume"), draft.free("resume_fit")
-    _define(draft, calls[0], kind, go_on, numbers)
+    _define(draft, calls, kind, go_on, numbers)
     if value:
         for call in made:
             _send_results(draft, call, value)
+        if not made:
+            said = "the Trainer is not made here: its logs and checkpoints stay where it puts them"
+            draft.say(Kind.DIFFERS, RULE, calls[0], said, "give it the output folder: default_root_dir=…")
     is_one = are_alternatives(draft, calls)
     for at, call in enumerate(calls, 1):
         given = [value or "None"] if value or not is_one else []
@@ -115,15 +121,26 @@ def _send_results(draft: Draft, made: cst.Call, value: str) -> None:
     add_argument(draft, made, f"default_root_dir={value}" if tail(made.func) == "Trainer" else f"**({asked})")
 
 
-def _define(draft: Draft, user: cst.Call, kind: str, go_on: str, numbers: list[tuple[str, str, str]]) -> None:
+def _define(
+    draft: Draft, calls: Sequence[cst.Call], kind: str, go_on: str, numbers: list[tuple[str, str, str]]
+) -> None:
     lightning = _lightning(draft)
     torch = draft.names.name_for("torch", [draft.module])
     is_known, torch = bool(torch), torch or "torch"
-    numbers = [("torch_random", f"{torch}.get_rng_state()", f"{torch}.set_rng_state({{}}.cpu())"), *numbers]
+    # The Trainer takes a GPU by itself where there is one; elsewhere the list of their states is empty.
+    cuda = f"{torch}.cuda.set_rng_state_all([each.cpu() for each in {{}}][: {torch}.cuda.device_count()])"
+    numbers = [
+        ("torch_random", f"{torch}.get_rng_state()", f"{torch}.set_rng_state({{}}.cpu())"),
+        ("cuda_random", f"{torch}.cuda.get_rng_state_all()", cuda),
+        *numbers,
+    ]
     # The package was renamed with 2.0; under its old name it may be any version, and few say which.
-    may_be_old = "pytorch_lightning" in draft.names.roots
-    draft.need_import(*(["inspect"] if may_be_old else []), "os", *([] if is_known else ["torch"]))
-    add_helpers(draft, user, [lightning], [
+    may_be_old = "pytorch_lightning" in roots_of(draft)
+    has_own = any(argument(call, "ckpt_path") for call in calls)
+    more = [*(["inspect"] if may_be_old else []), "os", *(["pickle"] if has_own else [])]
+    draft.need_import(*more, *([] if is_known else ["torch"]))
+    takes = f" and {_TAKES}" if may_be_old else ""
+    add_helpers(draft, calls[0], [lightning], [
         "",
         *_callback(lightning, torch, kind, numbers, may_be_old),
         "",
@@ -133,11 +150,13 @@ def _define(draft: Draft, user: cst.Call, kind: str, go_on: str, numbers: list[t
         f"    trainer, folder = fit.__self__, {ENVIRON} or folder",
         '    path = os.path.join(folder or "", file)',
         "",
+        *([line.format(torch=torch) for line in _OWN_FILE] if has_own else []),
         "    def fit_on(*args, **words):",
         "        os.makedirs(folder, exist_ok=True)",
         f"        callback = {kind}(path)",
         "        trainer.callbacks.append(callback)",
-        "        if os.path.exists(path)" + (f" and {_TAKES}:" if may_be_old else ":"),
+        *(_OWN_FIRST if has_own else []),
+        f"        {'elif' if has_own else 'if'} os.path.exists(path){takes}:",
         '            words["ckpt_path"] = path',
         "            # From torch 2.6 on nothing but tensors is loaded, unless it is said that the file is trusted.",
         '            os.environ.setdefault("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")',
@@ -166,10 +185,10 @@ def _callback(
         "",
         *([f'    is_old = not hasattr({callbacks}.Callback, "state_dict")  # before Lightning 1.6', ""] * may_be_old),
         "    def __init__(self, path):",
-        "        self.path, self.state, self.is_over = path, None, False",
+        "        self.path, self.state, self.is_over, self.watched = path, None, False, {}",
         "",
         "    def state_dict(self):",
-        *call_lines("        return {", ['"is_over": self.is_over', *read], "}"),
+        *call_lines("        return {", ['"is_over": self.is_over', '"watched": self.watched', *read], "}"),
         "",
         "    def load_state_dict(self, state_dict):",
         "        self.state = state_dict",
@@ -181,6 +200,7 @@ def _callback(
         "",
         "    def on_train_start(self, trainer, module):",
         *(_OLD_PUT if may_be_old else []),
+        *_STEP_WATCHING,
         "        trainer.should_stop = trainer.should_stop or self.is_over",
         "",
         "    def put_back(self):",
@@ -189,12 +209,42 @@ def _callback(
         f"    def on_train_epoch_end(self, trainer, module{', given=None' if may_be_old else ''}):",
         "        self.is_over = trainer.should_stop",
         *(["        if self.is_old:", "            return"] if may_be_old else []),
+        *_WATCH,
         '        trainer.save_checkpoint(self.path + ".part")',
         "        if trainer.is_global_zero:",
         '            os.replace(self.path + ".part", self.path)',
         *([line.format(torch=torch) for line in _OLD_HOOKS] if may_be_old else []),
     ]
 
+
+#: A script that looks for its own checkpoints may have one from the middle of an epoch, which is further on.
+_OWN_FILE = """\
+    def is_further(own):
+        if not isinstance(own, (str, os.PathLike)) or not os.path.isfile(own) or not os.path.exists(path):
+            return False
+        kept = [{torch}.load(file, map_location="cpu", pickle_module=pickle) for file in (own, path)]
+        return kept[0].get("global_step", 0) > kept[1]["global_step"]
+
+""".split("\n")[:-1]
+_OWN_FIRST = """\
+        if is_further(words.get("ckpt_path")):
+            os.environ.setdefault("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+""".rstrip().split("\n")
+#: Schedulers that watch a metric (ReduceLROnPlateau) are stepped behind the end of an epoch, and Lightning leaves that
+#: step out when it goes on from there, since it does not keep the metric.
+_STEP_WATCHING = """\
+        for at, value in ((self.state or {}).get("watched") or {}).items():
+            trainer.lr_scheduler_configs[at].scheduler.step(value)  # it was not yet when the state was saved
+        self.first = trainer.global_step
+""".rstrip().split("\n")
+_WATCH = """\
+        self.watched = {}
+        for at, each in enumerate(trainer.lr_scheduler_configs):
+            is_due = each.interval == "epoch" and (trainer.current_epoch + 1) % each.frequency == 0
+            is_due = is_due and module.automatic_optimization and trainer.global_step > self.first
+            if is_due and each.reduce_on_plateau and each.monitor in trainer.callback_metrics:
+                self.watched[at] = trainer.callback_metrics[each.monitor]
+""".rstrip().split("\n")
 
 _TAKES = '"ckpt_path" in inspect.signature(fit).parameters'
 #: Before 1.6 nothing is complete at the end of an epoch; the next one's start is the first place where all is done.
@@ -241,6 +291,6 @@ def _lightning(draft: Draft) -> str:
         name = draft.names.name_for(path, [draft.module])
         if name:
             return name + below
-    root = "pytorch_lightning" if "pytorch_lightning" in draft.names.roots else "lightning.pytorch"
+    root = "pytorch_lightning" if "pytorch_lightning" in roots_of(draft) else "lightning.pytorch"
     draft.need_import(root)
     return root

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
 from outlast.migrate.tree import argument, dotted, positional, tail
 
 _DEPTH = 6
@@ -54,9 +55,28 @@ def _path(draft: Draft, node: cst.BaseExpression, depth: int) -> str:
     own = next((each for each in draft.nodes if isinstance(each, cst.ClassDef) and each.name.value == name), None)
     if own is None or not isinstance(node, cst.Name) or depth == 0:
         found = draft.resolve(node)
-        return found or _aliased(draft, node, depth)
+        return _base_elsewhere(draft, node, depth) or found or _aliased(draft, node, depth)
     bases = [_path(draft, base.value, depth - 1) for base in own.bases]
     return next((base for base in bases if tail_of(base).endswith("Trainer")), bases[0] if bases else name)
+
+
+def _base_elsewhere(draft: Draft, node: cst.BaseExpression, depth: int) -> str:
+    """The library's class that one of another file of the program is made from; empty where there is none."""
+    found = _classes_elsewhere(draft, tail(node)) if depth and not is_library(draft.resolve(node)) else []
+    paths = [_path(other, base.value, depth - 1) for other, own in found[:1] for base in own.bases]
+    return next((path for path in paths if "." in path[1:] and path[0] != "."), "") if len(found) == 1 else ""
+
+
+def _classes_elsewhere(draft: Draft, name: str) -> list[tuple[Draft, cst.ClassDef]]:
+    return [
+        (other, each) for other in draft.others for each in other.nodes
+        if isinstance(each, cst.ClassDef) and each.name.value == name
+    ]  # fmt: skip
+
+
+def is_of_program(draft: Draft, path: str) -> bool:
+    """Whether a class, by what `class_path` says of it, is one of another file that is made from no library's."""
+    return bool(_classes_elsewhere(draft, tail_of(path)))
 
 
 def _aliased(draft: Draft, node: cst.BaseExpression, depth: int) -> str:

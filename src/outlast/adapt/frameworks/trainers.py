@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.frameworks.makers import class_path, makers, may_run
+from outlast.adapt.frameworks.makers import class_path, is_of_program, makers, may_run
 from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal
+from outlast.adapt.whole import roots_of, words_of
 from outlast.adapt.wrapping import Fitted, add_helpers, wrap_method
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument
@@ -22,7 +23,7 @@ _ADVICE = "use trainer.train(resume_from_checkpoint=…), and keep its output_di
 
 def plan_transformers(draft: Draft) -> Fitted | None:
     """`trainer.train()`: the Trainer keeps everything itself, and has to be told where it stopped."""
-    if not _ROOTS & draft.names.roots:
+    if not _ROOTS & roots_of(draft):
         return None
     made = [call for call in draft.calls() if _is_trainer(draft, call)]
     calls = [call for call in draft.calls() if _is_train(draft, call)]
@@ -41,7 +42,8 @@ def _is_trainer(draft: Draft, call: cst.Call) -> bool:
         return True
     # One of another file of the script, `QuestionAnsweringTrainer(args=training_args, …)`, or of a star import.
     is_like = path.rpartition(".")[2].endswith("Trainer") and argument(call, "args") is not None
-    return is_like and any(word.endswith(("TrainingArguments", "Config")) for word in draft.words)
+    is_like = is_like and not is_of_program(draft, path)
+    return is_like and any(word.endswith(("TrainingArguments", "Config")) for word in words_of(draft))
 
 
 def _is_train(draft: Draft, call: cst.Call) -> bool:
@@ -70,8 +72,10 @@ def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
         '        whole = glob.glob(os.path.join(args.output_dir, "checkpoint-[0-9]*", "trainer_state.json"))',
         '        last = max(map(os.path.dirname, whole), key=lambda each: int(each.rpartition("-")[2]), default=None)',
         "        asked = None if resume_from_checkpoint is True else resume_from_checkpoint",
+        # Scripts ask with a folder of weights to begin with, too: that one has nothing to go on from.
+        '        is_whole = asked and os.path.exists(os.path.join(asked, "trainer_state.json"))',
         "        try:",
-        "            return train(last or asked, *given, **words)",
+        "            return train(last or (asked if is_whole else None), *given, **words)",
         "        finally:",
         "            args.output_dir = results",
         "",

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.paths import Paths
+from outlast.adapt.placing.sinks import HELPER
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal
 from outlast.migrate.context import is_prose_call
@@ -19,7 +21,7 @@ from outlast.migrate.tree import inner, tail
 _PLACE = re.compile(r"dir|path|folder", re.I)
 _FILE = re.compile(r"\.[A-Za-z]\w{0,8}$")
 _DECLARES = frozenset(
-    {"add_argument", "option", "Option", "DEFINE_string", "startswith", "endswith", "replace", "split"}
+    {"add_argument", "option", "Option", "DEFINE_string", "startswith", "endswith", "replace", "split", HELPER}
 )
 
 
@@ -80,8 +82,22 @@ def _is_place(draft: Draft, literal: Literal) -> bool:
         call = draft.parent(parent)
         made = draft.resolve(call.func) if isinstance(call, cst.Call) else ""
         is_named = parent.keyword is not None and bool(_PLACE.search(parent.keyword.value))
-        return made in ("os.path.join", "pathlib.Path") or is_named or "/" in text_of(literal).strip("./")
+        # Whoever gets a folder of results in another file is to find it where it is.
+        root = made.lstrip(".").partition(".")[0]
+        is_handed = "." in made and not is_library(root) and not _is_word(draft, text_of(literal))
+        is_place = is_named or is_handed or "/" in text_of(literal).strip("./")
+        return made in ("os.path.join", "pathlib.Path") or is_place
     if isinstance(parent, cst.BinaryOperation):
         return inner(parent.right).startswith("/") or text_of(literal).endswith("/")
     names = [tail(each.target) for each in parent.targets] if isinstance(parent, cst.Assign) else []
     return any(_PLACE.search(name) for name in names)
+
+
+def _is_word(draft: Draft, text: str) -> bool:
+    """Whether a text also chooses something: it is compared with, or is a key."""
+    parents = [draft.parent(node) for node in draft.nodes if isinstance(node, cst.SimpleString) and inner(node) == text]
+    return any(
+        isinstance(parent, cst.Comparison | cst.ComparisonTarget | cst.Index)
+        or (isinstance(parent, cst.DictElement) and inner(parent.key) == text)
+        for parent in parents
+    )

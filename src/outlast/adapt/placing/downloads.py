@@ -9,36 +9,27 @@ import libcst as cst
 from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
+from outlast.adapt.placing.addresses import address_file, find_addresses, read_from_address, tell_addresses
 from outlast.adapt.placing.fetched import FETCH, is_left_out
+from outlast.adapt.placing.fetchers import BUILDERS, advice_on, fetched_by
+from outlast.adapt.placing.keras_sets import find_keras_set, is_keras_set
+from outlast.adapt.placing.pretrained import is_keras_model, looks_into_hub
+from outlast.adapt.placing.sending import report_sending
 from outlast.adapt.placing.sites import enclosed
+from outlast.adapt.placing.unpacking import is_left_packed
 from outlast.adapt.wrapping import add_argument
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, inner, positional, tail
+from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 RULE = "downloads"
-_FETCHES = frozenset(
-    "urllib.request.urlretrieve urllib.request.urlopen requests.get wget.download gdown.download torch.hub.load "
-    "torch.hub.load_state_dict_from_url torch.hub.download_url_to_file nltk.download datasets.load_dataset "
-    "huggingface_hub.snapshot_download huggingface_hub.hf_hub_download kagglehub.dataset_download "
-    "kagglehub.model_download tensorflow_datasets.load tensorflow_datasets.builder opendatasets.download".split()
-)
 #: calls of libraries that look into a folder before they fetch: full name → the folder's keyword, None by default
-_LOOKS_INTO = {"tensorflow_datasets.load": "data_dir", "tensorflow_datasets.builder": "data_dir"}
+_LOOKS_INTO = {
+    "tensorflow_datasets.load": "data_dir", "tensorflow_datasets.builder": "data_dir",
+    "seaborn.load_dataset": "data_home",
+}  # fmt: skip
+#: for weights that torch fetches where others have the contract's place
+_BESIDE_HUB = "other weights take their option; let TORCH_HOME name a folder that holds hub/checkpoints with the file"
 _SKLEARN = re.compile(r"sklearn\.datasets\.fetch_(?!file)\w+")
-#: readers of files, which `load_dataset` takes in place of a data set's name
-_BUILDERS = frozenset("csv json parquet arrow text xml imagefolder audiofolder videofolder webdataset pandas".split())
-#: by their last name, whoever has them
-_FETCHING = frozenset({"urlretrieve", "get_file", "load_state_dict_from_url", "download_and_extract_archive"})
-_TOOL = re.compile(r"\b(?:wget|curl|git clone|pip3? install)\b")
-_IMAGENET = re.compile(r"imagenet|IMAGENET|DEFAULT|[\w.]+_Weights\.")
-#: Keras data sets whose file can be named; the others are always fetched.
-_KERAS_FILES = {
-    "mnist": "mnist.npz",
-    "imdb": "imdb.npz",
-    "reuters": "reuters.npz",
-    "boston_housing": "boston_housing.npz",
-}
-_KERAS = re.compile(r"(?:tensorflow\.)?(?:python\.)?keras\.datasets\.(\w+)\.load_data$")
 
 
 def download_sites(draft: Draft, fed: set[int]) -> list[cst.CSTNode]:
@@ -49,19 +40,40 @@ def download_sites(draft: Draft, fed: set[int]) -> list[cst.CSTNode]:
     found: list[cst.CSTNode] = []
     for call in draft.calls():
         flag = argument(call, "download")
-        if flag is not None and draft.source(flag.value) == "True":
+        if flag is not None and _is_asked_for(draft, flag.value):
             found += [flag.value] if id(call) in fed else []
-        elif _keras_file(draft, call) or _named_file(draft, call) or _folder_of(draft, call):
+        elif is_keras_set(draft, call) or _named_file(draft, call) or _folder_of(draft, call) or _is_nltk(draft, call):
             found.append(call)
-    return found + _whole_sets(draft)
+    return found + _whole_sets(draft) + find_addresses(draft)
+
+
+def _is_asked_for(draft: Draft, flag: cst.BaseExpression) -> bool:
+    """Whether a data set is told to fetch what is not there, as far as can be seen: `download=DOWNLOAD`."""
+    source = draft.source(flag)
+    if source in ("False", "None", "0") or any(name in source for name in PASSED):
+        return False
+    values = {
+        draft.source(node.value)
+        for node in draft.nodes
+        if isinstance(node, cst.Assign) and any(dotted(each.target) == source for each in node.targets)
+    }
+    return values != {"False"}
+
+
+def _is_nltk(draft: Draft, call: cst.Call) -> bool:
+    """`nltk.download("punkt")`, which only complains where there is no network."""
+    is_told = "nltk.data.path" in draft.text or argument(call, "download_dir") is not None
+    return draft.resolve(call.func) == "nltk.download" and isinstance(call.func, cst.Attribute) and not is_told
 
 
 def _folder_of(draft: Draft, call: cst.Call) -> str:
     """The keyword by which a library is told where to look for its data sets."""
     name = draft.resolve(call.func)
     keyword = "data_home" if _SKLEARN.fullmatch(name) else _LOOKS_INTO.get(name, "")
-    is_open = keyword and argument(call, keyword) is None and not any(arg.star for arg in call.args)
-    return keyword if is_open else ""
+    given = argument(call, keyword) if keyword else None
+    # A parameter, which may be None: `def rows(data_dir=None)`.
+    is_open = given is None or isinstance(given.value, cst.Name)
+    return keyword if is_open and not any(arg.star for arg in call.args) else ""
 
 
 def _whole_sets(draft: Draft) -> list[cst.CSTNode]:
@@ -69,17 +81,36 @@ def _whole_sets(draft: Draft) -> list[cst.CSTNode]:
     named = [
         place
         for call in draft.calls()
-        if draft.resolve(call.func) in ("datasets.load_dataset", "kagglehub.dataset_download")
-        and isinstance(place := positional(call, 0), cst.SimpleString) and inner(place) not in _BUILDERS
-        and not _is_given(draft, call)
-    ]  # fmt: skip
-    return list(named) if len({inner(place) for place in named}) == 1 else []
+        if (place := positional(call, 0)) is not None and _is_whole_set(draft, call) and not _is_given(draft, call)
+    ]
+    return list(named) if len({draft.source(place) for place in named}) == 1 else []
+
+
+def _is_whole_set(draft: Draft, call: cst.Call) -> bool:
+    name, kind = draft.resolve(call.func), argument(call, "repo_type")
+    if tail(call.func) == "untar_data":
+        return len(call.args) == 1 and not isinstance(draft.parent(call), cst.Expr)
+    if name == "huggingface_hub.snapshot_download":
+        return kind is not None and inner(kind.value) == "dataset" and not isinstance(draft.parent(call), cst.Expr)
+    is_named = isinstance(positional(call, 0), cst.SimpleString) and inner(positional(call, 0)) not in BUILDERS
+    return is_named and name in ("datasets.load_dataset", "kagglehub.dataset_download")
 
 
 def stop_downloads(draft: Draft, sites: list[cst.CSTNode], given: Value, name: str) -> None:
     """Leave out downloads as soon as the data is given."""
+    looked: set[int] = set()
     for site in sites:
         value = given.at(site)
+        if isinstance(site, cst.Call) and _is_nltk(draft, site):
+            if id(draft.scope(site)) not in looked:
+                looked.add(id(draft.scope(site)))
+                nltk = draft.source(site.func).removesuffix(".download")
+                lines = [f"if {value}:", f"    {nltk}.data.path.append({value})"]
+                draft.add_before(draft.statement(site), lines)
+            holds = f"FOLDER, in it {inner(positional(site, 0)) or 'what is fetched'} as it lies in ~/nltk_data"
+            advice = f"declare the data: outlast run … --data {name}={holds}"
+            draft.say(Kind.CHANGED, RULE, site, f"nltk also looks into --{name}; fetching goes on where it can", advice)
+            continue
         if isinstance(site, cst.Call) and (file := _named_file(draft, site)):
             start, end = draft.span(site)
             draft.insert(start, f'(os.path.join({value}, "{file}") if {value} else ')
@@ -87,36 +118,58 @@ def stop_downloads(draft: Draft, sites: list[cst.CSTNode], given: Value, name: s
             draft.need_import("os")
             what, holds = file, f"the file {file}"
         elif isinstance(site, cst.Call) and (keyword := _folder_of(draft, site)):
-            add_argument(draft, site, f"{keyword}={value}")
+            told = argument(site, keyword)
+            if told is None:
+                add_argument(draft, site, f"{keyword}={value}")
+            else:
+                draft.insert(draft.start(told.value), f"{value} or ")
             advice = f"declare the data: outlast run … --data {name}=FOLDER, filled by one call with {keyword}=FOLDER"
             said = f"{draft.source(site.func)} fetches nothing that it finds in --{name}"
             draft.say(Kind.CHANGED, RULE, site, said, advice)
             continue
-        elif isinstance(site, cst.SimpleString):
-            call = next(each for each in draft.above(site) if isinstance(each, cst.Call))
-            what, holds = inner(site), "a copy of the data set"
-            if tail(call.func) == "load_dataset":
-                draft.replace(site, f"{value} or {draft.source(site)}")
-            else:
-                draft.replace(call, enclosed(draft, call, f"{value} or {draft.source(call)}"))
-        elif isinstance(site, cst.Call):
-            file = _keras_file(draft, site)
-            path = f'os.path.abspath(os.path.join({value}, "{file}")) if {value} else "{file}"'
-            more = f"path={path}, " if site.args else path
-            draft.insert(draft.start(site.args[0]) if site.args else draft.span(site)[1] - 1, more)
+        elif file := address_file(draft, site):
+            start, end = draft.span(site)
+            draft.insert(start, f'os.path.join({value}, "{file}") if {value} else ')
             draft.need_import("os")
             what, holds = file, f"the file {file}"
+        elif not isinstance(site, cst.Call) and _is_whole_set(draft, call := _around(draft, site)):
+            what, holds = _replace_set(draft, call, site, value)
+        elif isinstance(site, cst.Call):
+            what, holds = find_keras_set(draft, site, value)
         else:
-            call = next(each for each in draft.above(site) if isinstance(each, cst.Call))
-            draft.replace(site, f"not {value}")
+            call = _around(draft, site)
+            asked = draft.source(site)
+            asked = f"({asked})" if isinstance(site, cst.BooleanOperation | cst.IfExp) else asked
+            draft.replace(site, f"not {value}" if asked == "True" else f"not {value} and {asked}")
             what, holds = tail(call.func), "what it downloads here"
         advice = f"declare the data: outlast run … --data {name}=FOLDER, a folder with {holds}"
         draft.say(Kind.CHANGED, RULE, site, f"{what} is not downloaded when --{name} is given", advice)
 
 
+def _around(draft: Draft, node: cst.CSTNode) -> cst.Call:
+    return next(each for each in draft.above(node) if isinstance(each, cst.Call))
+
+
+def _replace_set(draft: Draft, call: cst.Call, place: cst.CSTNode, value: str) -> tuple[str, str]:
+    """Let a folder stand for a data set; what that is called, and what the folder must hold."""
+    what, source = inner(place) or draft.source(place), draft.source(call)
+    if tail(call.func) == "load_dataset":
+        draft.replace(place, f"{value} or {draft.source(place)}")
+        return what, "the files of its repository on the Hub, or its tables"
+    if tail(call.func) == "untar_data":
+        draft.replace(call, f"(pathlib.Path({value}) if {value} else {source})")
+        draft.need_import("pathlib")
+        return what, "what it unpacks: a copy of the folder that untar_data returns"
+    draft.replace(call, enclosed(draft, call, f"{value} or {source}"))
+    return what, "a copy of the data set"
+
+
 def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: bool) -> None:
     """Name every other fetch; without a network each one must be decided by hand."""
     done = {id(site) for site in stopped}
+    done |= {id(node) for site in stopped if isinstance(site, cst.BaseStatement) for node in draft.below(site)}
+    if not has_network:
+        report_sending(draft)
     for call in draft.calls():
         place = positional(call, 0)
         if place is not None and id(place) in done:
@@ -134,49 +187,40 @@ def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: b
         if not what or id(call) in done:
             continue
         guarded = any(isinstance(each, cst.If) and "exists" in draft.source(each.test) for each in draft.above(call))
-        kind = Kind.DIFFERS if has_network or guarded else Kind.HAND
+        may_be_there = guarded or draft.resolve(call.func) == "spacy.load"  # installed with the libraries
+        kind = Kind.DIFFERS if has_network or may_be_there else Kind.HAND
         there = "this platform may not reach the network" if has_network else "there is no network on this platform"
-        draft.say(kind, RULE, call, f"{what}; {there}", "fetch it once and declare it: outlast run … --data NAME=FILE")
+        advice = _BESIDE_HUB if looks_into_hub(draft, call) else advice_on(draft, call)
+        draft.say(kind, RULE, call, f"{what}; {there}", advice)
+    has_hub = "set_dir" in draft.words or any(looks_into_hub(draft, call) for call in draft.calls())
+    tell_addresses(draft, stopped, has_hub=has_hub)
 
 
 def _fetched(draft: Draft, call: cst.Call) -> str:
     name = draft.resolve(call.func)
     if name == FETCH:
         return "" if is_left_out(draft, call) else f"download fetches {inner(positional(call, 0)) or 'something'}"
-    is_told = _is_given(draft, call) or any(tail(node) in PASSED for node in draft.below(call))
-    if is_told or inner(positional(call, 0)) in _BUILDERS:
+    is_told = _is_given(draft, call) or any(name in draft.source(call) for name in PASSED)
+    is_told = is_told or is_left_packed(draft, call)
+    if is_told or inner(positional(call, 0)) in BUILDERS:
         return ""  # it looks where the platform says, or reads files
-    if name in _FETCHES or _SKLEARN.fullmatch(name) or tail(call.func) in _FETCHING:
-        return f"{tail(call.func)} fetches {inner(positional(call, 0)) or 'something'}"
-    if name in ("os.system", "subprocess.run", "subprocess.call", "subprocess.check_call") and _TOOL.search(
-        draft.source(call)
-    ):
-        return f"{draft.source(call)[:60]} fetches something"
-    pretrained, weights = argument(call, "pretrained"), argument(call, "weights")
-    if "set_dir" in draft.words and draft.resolve(call.func).startswith("torchvision."):
+    if name == "nltk.download" and "nltk.data.path" in draft.text:
+        return ""
+    if "set_dir" in draft.words and looks_into_hub(draft, call):
         return ""  # the script says itself where torch finds them
-    if pretrained is not None and draft.source(pretrained.value) == "True":
-        return f"{tail(call.func)}(pretrained=True) fetches weights"
-    if weights is not None and _IMAGENET.match(inner(weights.value) or draft.source(weights.value)):
-        return f"{tail(call.func)} fetches weights"
-    found = _KERAS.search(name)
-    return (
-        f"keras.datasets.{found.group(1)} is downloaded"
-        if found and not _keras_file(draft, call) and not (positional(call, 0) or argument(call, "path"))
-        else ""
-    )
+    what = fetched_by(draft, call) or read_from_address(draft, call)
+    if what:
+        return what
+    if looks_into_hub(draft, call) or is_keras_model(draft, call):
+        return f"{tail(call.func) or 'the model'} fetches weights"
+    return ""
 
 
 def _is_given(draft: Draft, call: cst.Call) -> bool:
     """`args.data_url or fetch(…)`: done before."""
     parent = draft.parent(call)
-    return isinstance(parent, cst.BooleanOperation) and tail(parent.left) in PASSED
-
-
-def _keras_file(draft: Draft, call: cst.Call) -> str:
-    found = _KERAS.search(draft.resolve(call.func))
-    is_named = positional(call, 0) is not None or argument(call, "path") is not None
-    return _KERAS_FILES.get(found.group(1), "") if found and not is_named else ""
+    asked = parent.left if isinstance(parent, cst.BooleanOperation) else getattr(parent, "test", None)
+    return isinstance(asked, cst.BaseExpression) and any(name in draft.source(asked) for name in PASSED)
 
 
 def _named_file(draft: Draft, call: cst.Call) -> str:

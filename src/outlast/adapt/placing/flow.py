@@ -6,37 +6,59 @@ the path is kept, for `"runs"` is a folder before `"/x"` and the start of a name
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeGuard
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing import shapes
+from outlast.adapt.placing.bindings import Bindings
 from outlast.adapt.placing.code_folder import CodeFolder
-from outlast.adapt.placing.sinks import Sink
-from outlast.adapt.placing.sources import Hop, Literal, Use
+from outlast.adapt.placing.elements import Elements
+from outlast.adapt.placing.given_settings import GivenSettings, is_get
+from outlast.adapt.placing.overwritten import Overwritten
+from outlast.adapt.placing.returned import Returned, parameters_of
+from outlast.adapt.placing.sinks import HELPER, Sink
+from outlast.adapt.placing.sources import Hop, Use, at_literal, unwrapped
 from outlast.adapt.placing.spelling import SAME, SAME_METHODS, UNKNOWN, Spelling, filled, joined, listed
+from outlast.adapt.placing.unnamed import is_unnamed
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _DEPTH = 14
+#: variables that hold a folder of the contract
+_OURS = frozenset({"OUTLAST_CHECKPOINT", *(name for name in PASSED if name.isupper())})
 
 
 class Flow:
     """All sources of all paths of a file. `holders`: names that hold parsed options, like `args`."""
 
-    def __init__(self, draft: Draft, holders: frozenset[str], parameters: dict[int, frozenset[str]]) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        holders: frozenset[str],
+        parameters: dict[int, frozenset[str]],
+        objects: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._draft = draft
         self._holders = holders
+        self._objects = objects  # `X.value` → option
         self._parameters = parameters  # function → those of its parameters that are options
-        self._assigned: dict[tuple[int, str], list[cst.BaseExpression]] = {}
-        self._fields: dict[str, list[cst.BaseExpression]] = {}
-        self._grown: dict[tuple[int, str], list[cst.BaseExpression]] = {}  # by `path += …`
-        self._functions: dict[str, list[cst.FunctionDef]] = {}
+        self._bound = bound = Bindings(draft, self._is_option)
+        self._assigned, self._grown, self._fields = bound.assigned, bound.grown, bound.fields
         self.spelling = Spelling(draft, self._single)
         self._code = CodeFolder(draft, self._single)
-        for node in draft.nodes:
-            self._note(node)
+        self._elements = Elements(draft, self._single)
+        self._returned = Returned(draft, self._single)
+        self._overwritten = Overwritten(draft, self._fields, self.spelling, self._is_held)
+        self._given = GivenSettings(
+            draft, self._single, self._assigned, lambda node: self.function_of(node) is not None
+        )  # fmt: skip
+        self._entered: dict[int, cst.Call] = {}  # functions that are followed, by the call that leads there
 
     def uses(self, sink: Sink) -> list[Use]:
         """The sources of a path."""
@@ -63,7 +85,15 @@ class Flow:
         if not isinstance(scope, cst.FunctionDef) or (id(scope), node.value) in self._assigned | self._grown:
             return None
         is_option = node.value in self._parameters.get(id(scope), ())
+        if self._draft.others:
+            return None  # the file that passes it is seen, and changed there
         return None if is_option or self._passed(scope, node.value) else scope
+
+    def function_of(self, node: cst.Name) -> cst.FunctionDef | None:
+        """The function whose parameter a name is."""
+        scope = next((each for each in self._scopes(node) if self._is_bound(each, node.value)), None)
+        is_parameter = isinstance(scope, cst.FunctionDef) and node.value in parameters_of(scope)
+        return scope if isinstance(scope, cst.FunctionDef) and is_parameter else None
 
     def is_value(self, node: cst.Name, value: cst.BaseExpression | None) -> bool:
         """Whether a name gets this value, of several or alone."""
@@ -71,7 +101,7 @@ class Flow:
         return key not in self._grown and any(each is value for each in self._assigned.get(key, []))
 
     def _is_bound(self, scope: Scope, name: str) -> bool:
-        is_parameter = isinstance(scope, cst.FunctionDef) and name in _parameters_of(scope)
+        is_parameter = isinstance(scope, cst.FunctionDef) and name in parameters_of(scope)
         return is_parameter or (id(scope), name) in self._assigned
 
     def _scopes(self, node: cst.CSTNode) -> list[Scope]:
@@ -80,53 +110,15 @@ class Flow:
         around = [each for each in self._draft.above(inside) if isinstance(each, cst.FunctionDef | cst.Module)]
         return [inside, *around]
 
-    # ---- bindings
-
-    def _note(self, node: cst.CSTNode) -> None:
-        if isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None:
-            targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
-            for target in targets:
-                self._bind(target, node.value)
-        elif isinstance(node, cst.FunctionDef):
-            self._functions.setdefault(node.name.value, []).append(node)
-        elif isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.AddAssign):
-            for name in _names(node.target):
-                self._grown.setdefault((id(self._draft.scope(node)), name), []).append(node.value)
-        elif isinstance(node, cst.NamedExpr):
-            self._bind(node.target, node.value)
-        elif isinstance(node, cst.AugAssign | cst.For | cst.CompFor):
-            for name in _names(node.target):
-                self._assigned.setdefault((id(self._draft.scope(node)), name), []).append(cst.Ellipsis())
-
-    def _bind(self, target: cst.CSTNode, value: cst.BaseExpression) -> None:
-        if isinstance(target, cst.Name):
-            inside = next(
-                (each for each in self._draft.above(target) if isinstance(each, cst.ClassDef | cst.FunctionDef)), None
-            )
-            if isinstance(inside, cst.ClassDef):
-                self._fields.setdefault(target.value, []).append(value)
-            else:
-                self._assigned.setdefault((id(self._draft.scope(target)), target.value), []).append(value)
-        elif isinstance(target, cst.Attribute):
-            self._fields.setdefault(target.attr.value, []).append(value)
-        elif (
-            isinstance(target, cst.Tuple)
-            and isinstance(value, cst.Tuple)
-            and len(target.elements) == len(value.elements)
-        ):
-            for left, right in zip(target.elements, value.elements, strict=True):
-                self._bind(left.value, right.value)
-        else:
-            for name in _names(target):
-                self._assigned.setdefault((id(self._draft.scope(target)), name), []).append(cst.Ellipsis())
-
     # ---- following
 
     def _follow(self, node: cst.CSTNode | None, use: Use, depth: int) -> Iterator[Use]:
         if depth == 0 or node is None or (isinstance(node, cst.Name) and node.value == "None"):
             return
-        if isinstance(node, cst.SimpleString) or (isinstance(node, cst.FormattedString) and _starts_with_text(node)):
-            yield _at_literal(node, use)
+        if isinstance(node, cst.SimpleString) or (
+            isinstance(node, cst.FormattedString) and shapes.starts_with_text(node)
+        ):
+            yield at_literal(node, use)
         elif isinstance(node, cst.FormattedString):
             first = node.parts[0] if node.parts else None
             if isinstance(first, cst.FormattedStringExpression):
@@ -134,7 +126,7 @@ class Flow:
                 yield from self._inside(None if first.format_spec else first.expression, use.before(rest), depth)
         elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
             yield from self._through_filled(node, node.left, use, depth)
-        elif isinstance(node, cst.BinaryOperation) and self._code.begins(node):
+        elif isinstance(node, cst.BinaryOperation) and self._code.begins(node, is_read=use.is_read):
             is_named = isinstance(node.right, cst.SimpleString)
             yield replace(use, other=node) if is_named else replace(use, other=node.left, is_folder=True)
         elif isinstance(node, cst.List | cst.Tuple):
@@ -143,14 +135,17 @@ class Flow:
         elif isinstance(node, cst.BinaryOperation):
             is_divided = isinstance(node.operator, cst.Divide)
             rest = joined([".", self.spelling.of(node.right)])[1:] if is_divided else self.spelling.of(node.right)
-            yield from self._follow(node.left, _unwrapped(use.before(rest), is_divided), depth - 1)
+            yield from self._follow(node.left, unwrapped(use.before(rest), is_divided), depth - 1)
         elif isinstance(node, cst.BooleanOperation):
             # `args.data or "data"`, `os.environ.get("OUT") or "out"`
             found = list(self._follow(node.left, use, depth - 1))
             is_left = any(each.is_known for each in found) or not self.spelling.of(node.right)
             yield from found if is_left else self._follow(node.right, use, depth - 1)
         elif isinstance(node, cst.IfExp) and any(name in self._draft.source(node.test) for name in PASSED):
-            yield replace(use, option="train_url")
+            is_data = "data_url" in self._draft.source(node.test).lower()
+            yield replace(use, option="data_url" if is_data else "train_url")
+        elif isinstance(node, cst.IfExp) and (whole := shapes.if_absolute(node)) is not None:
+            yield from self._follow(whole, unwrapped(use), depth - 1)
         elif isinstance(node, cst.IfExp) and use.role is Role.OUTPUT:
             for branch in (node.body, node.orelse):
                 yield from self._follow(branch, replace(use, whole=branch), depth - 1)
@@ -177,9 +172,12 @@ class Flow:
     ) -> Iterator[Use]:
         """`"%s/model.pt" % folder`, `"{}/x".format(folder)`: the place is the first value, unless text stands there."""
         parts = filled(node)
-        if not isinstance(text, cst.SimpleString) or (isinstance(parts[0], str) and parts[0]):
-            # What is filled in is known to be text: the literal begins the path.
-            yield from self._follow(text, use.before("") if isinstance(text, cst.SimpleString) else use, depth - 1)
+        if not isinstance(text, cst.SimpleString):
+            # A text of another line; where it begins with a mark, what is filled in first is the place.
+            yield from (use,) if shapes.begins_open(self.spelling.of(text)) else self._follow(text, use, depth - 1)
+            return
+        if isinstance(parts[0], str) and parts[0]:
+            yield from self._follow(text, use, depth - 1)  # the literal begins the path
             return
         given = next((part for part in parts[1:2]), None)
         rest = "".join(part if isinstance(part, str) else self.spelling.of(part) for part in parts[2:])
@@ -190,14 +188,14 @@ class Flow:
         owner = call.func.value if isinstance(call.func, cst.Attribute) else None
         if name == "os.path.join" or last == "joinpath":
             first = positional(call, 0) if name else owner
-            if self._code.is_it(first):
+            if self._code.leads(first, positional(call, 1 if name else 0), is_read=use.is_read):
                 yield replace(use, other=call)
                 return
             parts = [UNKNOWN if arg.star else self.spelling.of(arg.value) for arg in call.args[1 if name else 0 :]]
             inside = replace(use.before(joined([".", *parts])[1:]), whole=first if name else None)
             yield from self._follow(first, inside, depth - 1)
-        elif isinstance(call.func, cst.Call) and self._draft.resolve(call.func.func) == "type":
-            yield from self._follow(positional(call, 0), _unwrapped(use), depth - 1)
+        elif (isinstance(call.func, cst.Call) and self._draft.resolve(call.func.func) == "type") or last == HELPER:
+            yield from self._follow(positional(call, 0), unwrapped(use), depth - 1)
         elif name in ("os.getcwd", "pathlib.Path.cwd") and use.is_folder:
             yield replace(use, other=call)
         elif name in SAME:
@@ -208,22 +206,40 @@ class Flow:
                 return
             inside = use if name == "str" else replace(use, whole=given)
             yield from self._follow(given, inside.before(joined([".", *rest])[1:]), depth - 1)
-        elif name in ("os.environ.get", "os.getenv") and inner(positional(call, 0)) == "OUTLAST_CHECKPOINT":
+        elif name in ("os.environ.get", "os.getenv") and inner(positional(call, 0)) in _OURS:
             yield replace(use, option="train_url")  # as good as the contract's own folder
         elif name in ("os.environ.get", "os.getenv"):
             yield from self._follow(positional(call, 1), replace(use, whole=positional(call, 1)), depth - 1)
+        elif not name and is_get(call) and self._given.holds(call):
+            yield replace(use, other=call)
         elif last in SAME_METHODS and owner is not None and not call.args:
-            yield from self._follow(owner, _unwrapped(use), depth - 1)
+            yield from self._follow(owner, unwrapped(use), depth - 1)
         elif last == "with_suffix" and owner is not None:
-            yield from self._follow(owner, _unwrapped(use.before(self.spelling.of(positional(call, 0)))), depth - 1)
-        elif last == "format" and isinstance(owner, cst.SimpleString):
+            yield from self._follow(owner, unwrapped(use.before(self.spelling.of(positional(call, 0)))), depth - 1)
+        elif last == "format" and isinstance(owner, cst.SimpleString | cst.Name | cst.Attribute):
             yield from self._through_filled(call, owner, use, depth)
         elif last == "join" and isinstance(owner, cst.SimpleString) and listed(call):
             start, *others = listed(call)
             behind = "".join(inner(owner) + self.spelling.of(each) for each in others)
             yield from self._follow(start, replace(use.before(behind), whole=start), depth - 1)
         else:
+            yield from self._through_own(call, use, depth)
+
+    def _through_own(self, call: cst.Call, use: Use, depth: int) -> Iterator[Use]:
+        """`out = make_folder("runs")`: what a function of the file gives back is what this call gave it."""
+        found = self._returned.of(call)
+        if found is None or id(found[0]) in self._entered:
             yield use
+            return
+        function, values = found
+        self._entered[id(function)] = call
+        uses = [each for value in values for each in self._follow(value, replace(use, whole=None, put=None), depth - 1)]
+        del self._entered[id(function)]
+        yield from uses
+
+    def _adds(self, value: cst.BaseExpression) -> bool:
+        """Whether something is put behind what a name held before."""
+        return not isinstance(value, cst.Call) or self._draft.resolve(value.func) not in SAME
 
     def _single(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
         """What a name is made of, where that is one thing."""
@@ -232,73 +248,105 @@ class Flow:
                 values = self._assigned.get((id(scope), node.value), [])
                 if values:
                     return values[0] if len(values) == 1 and (id(scope), node.value) not in self._grown else None
-                if isinstance(scope, cst.FunctionDef) and node.value in _parameters_of(scope):
+                if isinstance(scope, cst.FunctionDef) and node.value in parameters_of(scope):
                     passed = self._passed(scope, node.value)
                     return passed[0] if len(passed) == 1 else None
             return None
         if isinstance(node, cst.Subscript):
             return self._from_dict(node)
-        values = self._fields.get(node.attr.value, []) if isinstance(node, cst.Attribute) else []
+        values = self._bound.of_field(node) if isinstance(node, cst.Attribute) else []
         is_held = isinstance(node, cst.Attribute) and dotted(node.value) in self._holders
         return values[0] if len(values) == 1 and not is_held else None
 
     def _through_name(self, node: cst.Name, use: Use, depth: int) -> Iterator[Use]:
-        use = replace(use, hops=(*use.hops, Hop(node, use.whole)))
+        direct, use = use, replace(use, hops=(*use.hops, Hop(node, use.whole)))
         for scope in self._scopes(node):
             key = (id(scope), node.value)
             values = self._assigned.get(key, [])
+            behind = [value for value in values if shapes.is_put_behind(value, node.value)]
+            if behind:
+                # `name = os.path.join(root, name)`: what it was before, or was given, is no place by itself.
+                for value in behind:
+                    yield from self._follow(value, replace(direct, whole=value), depth - 1)
+                return
+            # `path = path + ".pth"` leads back to itself: the other value, or what was passed, is the source.
+            anew = [value for value in values if shapes.is_led_by(value, node.value)]
+            values = [value for value in values if value not in anew]
+            use = use.before(UNKNOWN) if any(map(self._adds, anew)) and use.role is not Role.OUTPUT else use
             is_open = any(isinstance(value, cst.Ellipsis) for value in values)
             if values and not is_open and (len(values) == 1 or (use.role is Role.OUTPUT and len(use.hops) < 3)):
                 grown = "" if use.sink.makes else "".join(map(self.spelling.of, self._grown.get(key, [])))
                 for value in values:
-                    # `path = path + ".pth"` leads back to itself: the other value is the source.
-                    if not any(isinstance(each, cst.Name) and each.value == node.value for each in _leading(value)):
-                        yield from self._follow(value, replace(use.before(grown), whole=value), depth - 1)
+                    yield from self._follow(value, replace(use.before(grown), whole=value), depth - 1)
+                return
+            if values and not is_open and (ways := self._from_one(values, use, depth)):
+                yield from ways
                 return
             if values:
-                yield use
+                found = [replace(use, whole=value) for value in self._elements.of(node)]
+                for inside in found:
+                    yield from self._follow(inside.whole, inside, depth - 1)
+                yield from () if found else (use,)
                 return
             if isinstance(scope, cst.FunctionDef):
                 if node.value in self._parameters.get(id(scope), ()):
                     yield replace(use, option=node.value)
                     return
-                if node.value in _parameters_of(scope):
+                if node.value in parameters_of(scope):
                     found = [replace(use, whole=value) for value in self._passed(scope, node.value)]
                     for inside in found:
                         yield from self._follow(inside.whole, inside, depth - 1)
-                    yield from () if found else (use,)
+                    if not found:
+                        yield replace(use, other=node) if is_unnamed(self._draft, scope) else use
                     return
-        if node.value.isupper() and self._draft.resolve(node):
+        full = self._draft.resolve(node)
+        if full and (node.value.isupper() or (self._draft.others and not is_library(full))):
             yield replace(use, other=node)  # a constant of another file
         else:
             yield use
 
+    def _from_one(self, values: list[cst.BaseExpression], use: Use, depth: int) -> list[Use]:
+        """The ways of several values that all begin with one thing: `root = args.data + "/a"`, elsewhere `"/b"`."""
+        found = [way for value in values for way in self._follow(value, replace(use, whole=value), depth - 1)]
+        origins = {id(way.literal) if way.literal else way.option or self.source(way.other) for way in found}
+        return found if len(origins) == 1 and "" not in origins else []
+
     def _passed(self, function: cst.FunctionDef, name: str) -> list[cst.BaseExpression]:
         """What the callers pass, or the default; several callers are several sources."""
-        places = _parameters_of(function)
+        places = parameters_of(function)
         called, is_method = function.name.value, places[:1] == ["self"]
+        owner = next((each for each in self._draft.above(function) if isinstance(each, cst.ClassDef)), None)
         if is_method and called == "__init__":
-            owner = next((each for each in self._draft.above(function) if isinstance(each, cst.ClassDef)), None)
             called = owner.name.value if owner else called
         index = places.index(name) - is_method
         passed = []
-        for call in self._draft.calls():
-            if tail(call.func) == called:
+        entered = self._entered.get(id(function))
+        for call in [entered] if entered is not None else self._draft.calls():
+            # `np.load(path)` is no call of the file's own `load`.
+            if tail(call.func) == called and (owner is not None or isinstance(call.func, cst.Name)):
                 named = argument(call, name)
                 value = named.value if named else positional(call, index)
                 passed += [value] if value is not None else []
         default = next((param.default for param in function.params.params if param.name.value == name), None)
-        return [*passed, *([default] if default is not None else [])]
+        default = None if tail(default) == "None" else default
+        return [*passed, *([default] if default is not None and not (entered and passed) else [])]
 
     def _through_field(self, node: cst.Attribute | cst.Subscript, use: Use, depth: int) -> Iterator[Use]:
+        if isinstance(node, cst.Subscript) and self._is_held(node.value) and shapes.is_numbered(node):
+            node = node.value  # one of several that an option holds: `args.files[0]`
         owner = dotted(node.value)
-        is_held = owner and (owner in self._holders or owner.rsplit(".", 1)[-1] in self._holders)
-        anew = self._set_anew(node) if is_held and use.role is Role.OUTPUT and use.is_folder else None
+        is_held = self._is_held(node)
+        anew = self._overwritten.surely(node) if is_held and (use.is_folder or not use.after) else None
         if anew is not None:
             # Whoever else takes the folder finds it in the same place.
             yield from self._follow(anew, replace(use, whole=anew), depth - 1)
             return
+        for each in self._overwritten.perhaps(node) if is_held and use.role is not Role.WEIGHTS else ():
+            yield from self._follow(each, replace(use, whole=each), depth - 1)
         use = replace(use, hops=(*use.hops, Hop(node, use.whole)))
+        if dotted(node) in self._objects:
+            yield replace(use, option=self._objects[dotted(node)], other=node)
+            return
         if is_held and not any(isinstance(value, cst.Dict) for value in self._module_values(owner)):
             # Where no parser of this file declares it, the value itself is the source.
             yield replace(use, option=tail(node), other=node)
@@ -308,92 +356,41 @@ class Flow:
             if value is not None:
                 yield from self._follow(value, replace(use, whole=value), depth - 1)
             else:
-                yield replace(use, other=node) if self._is_read_in(node) else use
+                yield replace(use, other=node) if self._given.holds(node) else use
             return
-        values = self._fields.get(node.attr.value, [])
+        # `self.root = args.root`: what is handed in has the same name.
+        values = [value for value in self._bound.of_field(node) if value is not node]
+        # `self.root = join(root, self.root)`: what the class has before is a part of it. What `opt` has from elsewhere
+        # stays in its place though: a folder of the contract begins at a root.
+        behind = [each for each in values if shapes.is_behind(self._draft, each, node.attr.value)]
+        values = (behind or values) if owner == "self" or len(behind) < len(values) else []
         if len(values) == 1:
             yield from self._follow(values[0], replace(use, whole=values[0]), depth - 1)
-        elif not values and owner and owner != "self" and not self._draft.resolve(node).startswith("os."):
+        elif not values and owner and not self._bound.is_no_setting(node, owner):
             yield replace(use, other=node)
         else:
             yield use
 
-    def _set_anew(self, node: cst.Attribute | cst.Subscript) -> cst.BaseExpression | None:
-        """What the script sets an option to whatever was given: `args.save = "eval-{}".format(args.save)`."""
-        values = self._fields.get(tail(node), []) if isinstance(node, cst.Attribute) else []
-        is_done = len(values) == 1 and any(name in self._draft.source(values[0]) for name in PASSED)
-        if len(values) != 1 or (self.spelling.of(values[0])[:1] in ("", UNKNOWN) and not is_done):
-            return None
-        around = list(self._draft.above(values[0]))
-        is_certain = not any(isinstance(each, cst.If | cst.For | cst.While | cst.Try) for each in around)
-        is_same = isinstance(around[0], cst.Assign) and dotted(around[0].targets[0].target) == dotted(node)
-        is_before = self._draft.start(values[0]) < self._draft.start(node)
-        return values[0] if is_certain and is_same and is_before else None
+    def _is_held(self, node: cst.CSTNode) -> TypeGuard[cst.Attribute | cst.Subscript]:
+        """Whether an expression is an option: `args.data`, `self.args["data"]`."""
+        owner = dotted(node.value) if isinstance(node, cst.Attribute | cst.Subscript) else ""
+        return bool(owner) and (owner in self._holders or owner.rsplit(".", 1)[-1] in self._holders)
 
-    def _is_read_in(self, node: cst.Subscript) -> bool:
-        """Whether a value comes from a dictionary that a call gave: `config["data"]["root"]`."""
-        at: cst.BaseExpression = node
-        while isinstance(at, cst.Subscript):
-            index = at.slice[0].slice
-            if len(at.slice) != 1 or not isinstance(index, cst.Index) or not inner(index.value):
-                return False
-            at = at.value
-        values = [*self._assigned.get((id(self._draft.scope(node)), tail(at)), []), *self._module_values(tail(at))]
-        return isinstance(at, cst.Name) and bool(values) and all(isinstance(value, cst.Call) for value in values)
+    def _is_option(self, node: cst.BaseExpression) -> bool:
+        is_parameter = isinstance(node, cst.Name) and node.value in self._parameters.get(
+            id(self._draft.scope(node)), ()
+        )
+        return is_parameter or self._is_held(node)
 
     def _module_values(self, name: str) -> list[cst.BaseExpression]:
         return self._assigned.get((id(self._draft.module), name), [])
 
+    def _held_in(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What a parameter or a field holds, which another dictionary may hold in turn: `self.config["train"]`."""
+        value = self._from_dict(node) if isinstance(node, cst.Subscript) else node
+        for _ in range(_DEPTH):
+            value = self._single(value) if isinstance(value, cst.Name | cst.Attribute) else value
+        return value
+
     def _from_dict(self, node: cst.Subscript) -> cst.BaseExpression | None:
-        values = self._module_values(dotted(node.value))
-        if len(values) != 1:
-            return None
-        value, key = values[0], tail(node)
-        if isinstance(value, cst.Dict):
-            found = [
-                each.value for each in value.elements if isinstance(each, cst.DictElement) and inner(each.key) == key
-            ]
-            return found[0] if len(found) == 1 else None
-        if isinstance(value, cst.Call) and tail(value.func) == "dict":
-            named = argument(value, key)
-            return named.value if named else None
-        return None
-
-
-def _at_literal(node: Literal, use: Use) -> Use:
-    """`"out/"` is a folder, whatever follows; `"out"` only if that begins with a slash."""
-    is_folder = use.is_folder or (bool(use.after) and isinstance(node, cst.SimpleString) and inner(node).endswith("/"))
-    return replace(use, literal=node, is_folder=is_folder)
-
-
-def _unwrapped(use: Use, is_path: bool = True) -> Use:
-    """What is a path object cannot be joined as text."""
-    return replace(use, whole=None, put=None) if is_path else use
-
-
-def _leading(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    if isinstance(node, cst.BinaryOperation):
-        yield from _leading(node.left)
-    elif isinstance(node, cst.FormattedString) and node.parts:
-        first = node.parts[0]
-        yield from _leading(first.expression) if isinstance(first, cst.FormattedStringExpression) else ()
-    elif isinstance(node, cst.Call):
-        yield from _leading(node.args[0].value) if node.args else ()
-
-
-def _parameters_of(function: cst.FunctionDef) -> list[str]:
-    return [param.name.value for param in function.params.params]
-
-
-def _starts_with_text(node: cst.FormattedString) -> bool:
-    first = node.parts[0] if node.parts else None
-    return isinstance(first, cst.FormattedStringText)
-
-
-def _names(target: cst.CSTNode) -> Iterator[str]:
-    if isinstance(target, cst.Name):
-        yield target.value
-    elif isinstance(target, cst.Tuple | cst.List):
-        for element in target.elements:
-            yield from _names(element.value)
+        return shapes.part_of(self._held_in(node.value), node)

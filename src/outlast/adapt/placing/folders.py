@@ -6,7 +6,7 @@ A script that ends, asks or clears where its folder exists does so only without 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -19,8 +19,9 @@ from outlast.adapt.placing.paths import Paths
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.wrapping import add_argument
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, tail
+from outlast.migrate.tree import argument, inner, positional, tail
 
 _ASKS = frozenset({"exists", "isdir", "is_dir", "listdir", "scandir", "Exists", "IsDirectory"})
 _CLEARS = frozenset({"rmtree", "DeleteRecursively"})
@@ -32,13 +33,17 @@ class Guard:
     """One place that would end, ask or clear, and how it is held back."""
 
     node: cst.CSTNode
-    kind: str  # test, other branch, assert, call, make
+    kind: str  # test, other branch, assert, call, make, copy
     what: str
 
 
-def find_guards(draft: Draft, sinks: Sequence[Sink], flow: Flow, paths: Paths) -> list[Guard]:
-    """Everything that minds whether the output folder exists."""
-    ours = [(sink, use) for sink in sinks for use in flow.ways(sink) if _is_ours(paths, use)]
+def find_guards(
+    draft: Draft, sinks: Sequence[Sink], flow: Flow, paths: Paths, is_handed: Callable[[Use], bool] = lambda use: False
+) -> list[Guard]:
+    """Everything that minds whether the output folder exists. `is_handed`: by another file of the program."""
+    ours = [
+        (sink, use) for sink in sinks for use in flow.ways(sink) if is_result(paths, use) or is_handed(use)
+    ]  # fmt: skip
     made = {draft.source(sink.path) for sink, _ in ours if sink.makes}
     # What is named when the script runs and not made here is one of many below the folder: an old model gives way.
     ours = [(sink, use) for sink, use in ours if draft.source(sink.path) in made or UNKNOWN not in _below(flow, use)]
@@ -54,9 +59,21 @@ def find_guards(draft: Draft, sinks: Sequence[Sink], flow: Flow, paths: Paths) -
         is_held = any(guard.kind != "make" and _is_below(draft, sink.call, guard) for guard in found)
         if name in _CLEARS and (not use.is_folder or source in made) and not is_held:
             found.append(Guard(sink.call, "call", f"{name} clears the output folder"))
+        elif name == "copytree" and sink.role is Role.OUTPUT and argument(sink.call, "dirs_exist_ok") is None:
+            found.append(Guard(sink.call, "copy", f"{name} ends the script"))
         elif sink.makes and name in ("makedirs", "mkdir") and not _is_open(draft, sink.call, found):
             found.append(Guard(sink.call, "make", f"{name} ends the script"))
     return [guard for guard in {id(guard.node): guard for guard in found}.values() if not _is_done(draft, guard)]
+
+
+def tell_moves(draft: Draft, paths: Paths) -> None:
+    """A script that goes to a folder of its own before it reads and writes: what its paths mean, is not followed."""
+    done = {id(site.literal) for sites in paths.sites.values() for site in sites}
+    for call in draft.calls():
+        place = positional(call, 0)
+        if draft.resolve(call.func) == "os.chdir" and isinstance(place, cst.SimpleString) and id(place) not in done:
+            said = f"the script goes to {inner(place)!r} before it uses other paths, and that may not be there"
+            draft.say(Kind.HAND, "folders", call, said, "leave os.chdir out, and put the folder into the paths")
 
 
 def _below(flow: Flow, use: Use) -> str:
@@ -70,14 +87,17 @@ def _is_done(draft: Draft, guard: Guard) -> bool:
     return any(name in draft.source(node) for name in PASSED)
 
 
-def _is_ours(paths: Paths, use: Use) -> bool:
+def is_result(paths: Paths, use: Use) -> bool:
+    """Whether what a use leads to lies in the contract's output folder."""
     if any(wrap.use.sink is use.sink for wrap in paths.wraps.get(Role.OUTPUT, ())):
         return True
     if use.literal is not None:
         return any(site.literal is use.literal for site in paths.sites.get(Role.OUTPUT, ()))
     if use.option in paths.options.get(Role.OUTPUT, {}):
         return True
-    return use.other is not None and any(use.other is each.other for each in paths.others.get(Role.OUTPUT, ()))
+    others = [*paths.others.get(Role.OUTPUT, ())]
+    others += [each for entry in paths.entries if entry.role is Role.OUTPUT for each in entry.uses]
+    return use.other is not None and any(use.other is each.other for each in others)
 
 
 def _is_folder(paths: Paths, use: Use) -> bool:
@@ -158,6 +178,10 @@ def hold_back(draft: Draft, guards: Sequence[Guard], value: Value, name: str) ->
         if guard.kind == "make":
             assert isinstance(guard.node, cst.Call)
             _make_gently(draft, guard.node, given)
+            continue
+        if guard.kind == "copy":
+            assert isinstance(guard.node, cst.Call)
+            add_argument(draft, guard.node, f"dirs_exist_ok=bool({given})")
             continue
         if guard.kind == "test":
             assert isinstance(guard.node, cst.If)

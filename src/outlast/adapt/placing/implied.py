@@ -34,12 +34,16 @@ class Implied:
     @property
     def is_here(self) -> bool:
         """Whether it writes to where the script runs, by names that the script may use, too."""
-        return self.default in ("", '"./"') and tail(self.call.func) != "SummaryWriter"
+        return self.default in ("", '"./"') and tail(self.call.func) not in ("SummaryWriter", "train")
 
 
 def find_implied(draft: Draft) -> list[Implied]:
     found = []
     for call in draft.calls():
+        is_run = tail(call.func) == "train" and "ultralytics" in draft.names.roots and bool(call.args)
+        if is_run and argument(call, "project") is None and argument(call, "data") is not None:
+            found += [] if any(arg.star for arg in call.args) else [Implied(call, "project", "")]
+            continue
         writer = _WRITERS.get(tail(call.func))
         if writer is None or any(arg.star in _OPEN for arg in call.args):
             continue

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
 from outlast.adapt.arguments.setup import CODE_FILE, Option
 from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
-from outlast.adapt.placing.paths import Paths, is_place
+from outlast.adapt.placing.options import is_place
+from outlast.adapt.placing.paths import Paths
+from outlast.adapt.placing.roles import choices
+from outlast.adapt.placing.words import is_middle
 from outlast.adapt.resuming.own import is_resume
 from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
@@ -18,7 +23,8 @@ from outlast.migrate.tree import argument, dotted, inner, tail
 #: A place of this machine, beyond doubt; `/tmp` and devices are the same everywhere.
 _PLACE = re.compile(r"(?:\.{1,2}/|~/|/(?!tmp|dev|proc|sys|usr|bin|cache)[A-Za-z])[\w./~-]*\w[\w./~-]*")
 _FILE = re.compile(
-    r"(?:[\w.-]+/)+[\w.-]+\.(?:csv|tsv|txt|json|npy|npz|h5|hdf5|pkl|mat|parquet|lmdb|pth?|ckpt|jpe?g|png)"
+    r"(?:[\w. -]+/)+[\w. -]*[\w-]\.(?:csv|tsv|txt|json|npy|npz|h5|hdf5|pkl|mat|parquet|lmdb|pth?|ckpt|keras|onnx|"
+    r"safetensors|jpe?g|png)"
 )
 _NOT_PLACES = frozenset(
     "append insert replace split join startswith endswith add_argument add_option rstrip lstrip strip DEFINE_string "
@@ -32,19 +38,24 @@ _DEVICES = re.compile(r"/?(?:job:|replica:|device:|gpu|cpu|cuda|npu|tpu|mps)[\w:
 #: what a place is for by the words around it: the name of its option, keyword, call or variable, and its own
 _WORDS = {
     Role.DATA: re.compile(
-        r"data|train(?!er|ed)|val|test|input|source|target|image|img|corpus|csv|label|read|load", re.I
+        r"data|train(?!er|ed|ing_)|val|test|input|source|target|image|img|corpus|csv|label|read|load", re.I
     ),
     Role.OUTPUT: re.compile(
-        r"out|save|result|log|ckpt|checkpoint|model|export|report|write|dump|plot|fig|visual|draw|dest|store", re.I
+        r"out|save|result|log|ckpt|checkpoint|model|export|report|write|dump|plot|fig|visual|draw|dest|store|metric|score|hist|pred|submission|"
+        r"curve|loss|confusion",
+        re.I,
     ),
 }
+#: verbs that leave no doubt, whatever a file is called: `plot_history(history, "training.png")`
+_WRITES = re.compile(r"plot|draw|save|write|dump|export|visual", re.I)
 #: names that things are handed over by where they are places
 _HANDED = re.compile(r"\w*(?:path|file|filename|dir|folder|directory|root|fname)s?", re.I)
 _PART = re.compile(r"(?:^|_)(?:path|dir|folder|file)(?:_|$)", re.I)
 _DATA_OPTION = re.compile(r"data|datasets?|corpus")
-_NO_DATA = re.compile(r"\.(?:pth?|ckpt|safetensors|onnx|html|pdf|gif)$")
+_NO_DATA = re.compile(r"\.(?:pth?|ckpt|safetensors|onnx|html|pdf|gif|png|svg|log)$")
 #: the name of a file, whatever it holds
 _NAMED = re.compile(r"[\w./~{}%-]*[\w}]\.(?!py$|format$)[A-Za-z][A-Za-z0-9]{1,5}")
+_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
 _SHOWN_AT_MOST = 3
 
 
@@ -53,8 +64,12 @@ class Leftovers:
 
     def __init__(self, draft: Draft, paths: Paths, options: dict[str, Option]) -> None:
         self._draft, self._paths = draft, paths
+        #: options that choose something, whatever their help speaks of: `--dataset cifar10`
+        self._choices = {name for each in (draft, *draft.others) for name in choices(each)}
         self._wired = {name for names in paths.options.values() for name in names}
-        others = [use.other for uses in paths.others.values() for use in uses if use.other is not None]
+        taken = [use for uses in paths.others.values() for use in uses]
+        taken += [use for entry in paths.entries for use in entry.uses]
+        others = [use.other for use in taken if use.other is not None]
         #: options whose values give way where they are used: `cfg.save_dir`, `SAVE_DIR.value`
         self._replaced = {part.lower() for other in others for part in _parts(draft, other)}
         self._options = {id(option): option for option in options.values()}.values()
@@ -75,7 +90,8 @@ class Leftovers:
                 said = f"{inner(node)!r} stays as it is: what is done with it is not certain"
                 self._draft.say(Kind.DIFFERS, "paths", node, said)
         for option in self._options:
-            if self._is_wired(option) or not _is_place_option(option):
+            is_left = self._is_wired(option) or self._is_inside(option) or option.name in self._choices
+            if is_left or not _is_place_option(option):
                 continue
             must = option.is_required or option.is_positional
             words = "PATH" if option.is_positional else f"{option.shown}=PATH"
@@ -88,9 +104,25 @@ class Leftovers:
                 said = f"{option.shown} must still be given, though its value gives way where it is used"
                 self._draft.say(Kind.DIFFERS, "options", where, said, f"pass it: outlast run … -- {words}")
 
-    def tell_unused(self, role: Role, name: str) -> None:
+    def _is_inside(self, option: Option) -> bool:
+        """Whether an option is only ever put behind a folder that follows the contract: `args.saved + args.start`."""
+        loads = [node for node in self._draft.nodes if isinstance(node, cst.Attribute) and tail(node) == option.name]
+        return bool(loads) and all(
+            is_middle(self._draft, node)
+            and any(isinstance(each, cst.Attribute) and tail(each) in self._wired for each in self._beside(node))
+            for node in loads
+        )
+
+    def _beside(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """What else is in the path that a value is put into."""
+        whole = next(each for each in self._draft.above(node) if isinstance(each, cst.BinaryOperation | cst.Call))
+        return iter(self._draft.below(whole))
+
+    def tell_unused(self, role: Role, name: str, *, has_checkpoint: bool = False) -> None:
         """An option of the contract that nothing follows: what may be its place, or that there is none."""
         said = f"nothing {'reads' if role is Role.DATA else 'is written to'} --{name}"
+        if has_checkpoint:
+            said = f"nothing but the checkpoint is written to --{name}"
         found = self._candidates(role)
         if found:
             more = ", …" if len(found) > _SHOWN_AT_MOST else ""
@@ -124,7 +156,9 @@ class Leftovers:
 
     def _may_be_place(self, option: Option, role: Role) -> bool:
         """Whether an option could be a place: by its words, or because it must be given and speaks of the role."""
-        if self._is_wired(option) or option.name in PASSED or option.name.lower() in self._replaced:
+        if self._is_wired(option) or option.name in {*PASSED, *self._choices} or option.name.lower() in self._replaced:
+            return False
+        if self._is_inside(option):
             return False
         is_many = option.call is not None and argument(option.call, "nargs") is not None
         if _is_aside(option) or not (option.is_text or (is_many and is_place(option))):
@@ -137,6 +171,12 @@ class Leftovers:
     def _elsewhere(self, node: cst.CSTNode) -> str:
         """A place whose value is made in another file: `save_dir=config.save_dir`, `DATA_DIR / name`."""
         draft = self._draft
+        if isinstance(node, cst.Arg) and isinstance(node.value, cst.Name) and not _is_aside_call(draft, node):
+            root = draft.resolve(node.value)
+            is_open = (
+                "." in root and not is_library(root.lstrip(".")) and node.value.value.lower() not in self._replaced
+            )
+            return node.value.value if is_open and _HANDED.fullmatch(node.value.value) else ""
         if isinstance(node, cst.Arg) and node.keyword is not None and isinstance(node.value, cst.Attribute):
             owner, name = dotted(node.value).partition(".")[0], node.value.attr.value
             is_option = any(option.name == name for option in self._options)
@@ -165,7 +205,7 @@ class Leftovers:
 
     def _around(self, node: cst.CSTNode) -> str:
         """The words from which people see what a text is for."""
-        words = [inner(node)]
+        words = [_SUFFIX.sub("", inner(node))]
         for each in self._draft.above(node):
             if isinstance(each, cst.Arg) and each.keyword is not None:
                 words.append(each.keyword.value)
@@ -173,6 +213,8 @@ class Leftovers:
                     return each.keyword.value
             elif isinstance(each, cst.Call):
                 words.append(tail(each.func))
+                if _WRITES.search(tail(each.func)):
+                    return tail(each.func)
             elif isinstance(each, cst.Assign):
                 words += [tail(target.target) for target in each.targets]
             if isinstance(each, cst.BaseStatement):

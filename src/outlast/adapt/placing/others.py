@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import libcst as cst
 
 from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.given_settings import is_get
 from outlast.adapt.placing.sites import enclosed
 from outlast.adapt.placing.sources import Use
+from outlast.adapt.placing.spelling import SAME
+from outlast.adapt.placing.tails import Tails
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import inner, tail
 
 
-def replace_others(draft: Draft, role: Role, uses: Sequence[Use], given: Value, name: str) -> None:
-    """One folder is the option's; a file, or one of several folders, is what has its name there."""
+def replace_others(
+    draft: Draft, role: Role, uses: Sequence[Use], given: Value, name: str, beside: Sequence[str] = ()
+) -> None:
+    """One folder is the option's; a file, or one of several folders, is what has its name there.
+
+    `beside`: folders that are written in the script.
+    """
     # What the script reads from an option of the contract's name lies there already.
     nodes = {id(use.other): use.other for use in uses if use.other is not None and tail(use.other) not in PASSED}
     folders = {id(use.other) for use in uses if use.is_folder}
@@ -26,7 +35,11 @@ def replace_others(draft: Draft, role: Role, uses: Sequence[Use], given: Value, 
         said = f"{', '.join(sorted(spelled))} each take weights, and --{name} is one place"
         draft.say(Kind.DIFFERS, "paths", first, said, "set them in the configuration")
         return
-    is_one = len({_folder(draft, node, key in folders) for key, node in nodes.items()}) == 1
+    # Values of another file are not known here: each is one of several that may have the same last name.
+    unknown = {source for source in spelled if not _has_last(nodes, draft, source)}
+    places = {_folder(draft, node, key in folders) for key, node in nodes.items()}
+    is_one = len(places) == 1 and not beside
+    tails = Tails(draft, role, [*[""] * len(unknown), *beside], is_whole=len(places) == 1 and set(nodes) <= folders)
     for key, node in nodes.items():
         value = given.at(node)
         if _is_open(node):
@@ -34,15 +47,21 @@ def replace_others(draft: Draft, role: Role, uses: Sequence[Use], given: Value, 
             how = "lies in"
         else:
             whole = role is Role.WEIGHTS or (key in folders and is_one)
-            draft.replace(node, enclosed(draft, node, _instead(draft, node, value, whole=whole)))
-            how = "can be replaced by" if whole else "is looked for by its last name in"
+            draft.replace(node, enclosed(draft, node, _instead(draft, node, value, None if whole else tails)))
+            end = "the end of its path" if tails.is_found and _last(node) is None else "its last name"
+            how = "can be replaced by" if whole else f"is looked for by {end} in"
             how = "goes to" if role is Role.OUTPUT and not whole else how
         draft.say(Kind.CHANGED, "paths", node, f"{_short(draft.source(node))} {how} --{name}")
 
 
 def _is_open(node: cst.CSTNode) -> bool:
     """`os.path.join(HERE, "data", name)`: whatever the last part is, it lies in the folder that the others make."""
-    return isinstance(node, cst.Call) and len(node.args) > 1 and not isinstance(node.args[-1].value, cst.SimpleString)
+    return _is_joined(node) and not isinstance(node.args[-1].value, cst.SimpleString)
+
+
+def _is_joined(node: cst.CSTNode) -> TypeGuard[cst.Call]:
+    """Whether the arguments of a call are parts of a path; those of `cfg.get("out", "runs")` are not."""
+    return isinstance(node, cst.Call) and len(node.args) > 1 and not is_get(node)
 
 
 def _replace_folder(draft: Draft, node: cst.CSTNode, value: str, *, is_one: bool) -> None:
@@ -64,23 +83,25 @@ def _folder(draft: Draft, node: cst.CSTNode, is_folder: bool) -> tuple[str, ...]
     while isinstance(at, cst.BinaryOperation):
         parts.insert(0, draft.source(at.right))
         at = at.left
-    if isinstance(at, cst.Call) and len(at.args) > 1:
-        parts = [draft.source(arg.value) for arg in at.args] + parts
-    else:
-        parts = [draft.source(at), *parts]
+    first = [draft.source(arg.value) for arg in at.args] if _is_joined(at) else [draft.source(at)]
+    parts = [*first, *parts]
     return tuple(parts if is_folder and not _is_open(node) else parts[:-1] or parts)
 
 
-def _instead(draft: Draft, node: cst.CSTNode, value: str, *, whole: bool) -> str:
+def _has_last(nodes: dict[int, cst.BaseExpression], draft: Draft, source: str) -> bool:
+    return any(_last(node) is not None for node in nodes.values() if draft.source(node) == source)
+
+
+def _instead(draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None) -> str:
+    """The expression that stands for a place; without `tails` the option's folder itself does."""
     source, made = draft.source(node), _maker(draft, node)
-    if whole and not made:
+    if tails is None and not made:
         return f"{value} or {source}"
     new, condition = value, value
-    if not whole:
+    if tails is not None:
         draft.need_import("os")
         last = _last(node)
-        name = draft.source(last) if last is not None else f"os.path.basename(os.path.normpath({source}))"
-        new = f"os.path.join({value}, {name})"
+        new = tails.of(value, source) if last is None else f"os.path.join({value}, {draft.source(last)})"
         condition = f"{value} and {source}" if isinstance(node, cst.Attribute | cst.Subscript | cst.Name) else value
     return f"{f'{made}({new})' if made else new} if {condition} else {source}"
 
@@ -89,6 +110,8 @@ def _maker(draft: Draft, node: cst.CSTNode) -> str:
     """What makes a path of a text, where the expression is one that may be divided."""
     if "pathlib" not in draft.names.roots or (isinstance(node, cst.Call) and tail(node.func) == "join"):
         return ""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        return ""  # text
     if isinstance(node, cst.Call) and tail(node.func) == "Path":
         return draft.source(node.func)
     if isinstance(node, cst.BinaryOperation):
@@ -96,7 +119,11 @@ def _maker(draft: Draft, node: cst.CSTNode) -> str:
         known = draft.names.name_for("pathlib.Path", [draft.module]) or (f"{module}.Path" if module else "")
         if known:
             return known
-    return f"type({draft.source(node)})"
+    parent = draft.parent(node)
+    around = draft.parent(parent) if isinstance(parent, cst.Arg) else None
+    if isinstance(around, cst.Call) and draft.resolve(around.func) in SAME | {"os.path.join", "open"}:
+        return ""  # text will do there
+    return f'type({draft.source(node)} or "")'  # it may be None
 
 
 def _last(node: cst.CSTNode) -> cst.BaseExpression | None:
@@ -104,7 +131,7 @@ def _last(node: cst.CSTNode) -> cst.BaseExpression | None:
     if isinstance(node, cst.BinaryOperation):
         last: cst.BaseExpression | None = node.right
     else:
-        last = node.args[-1].value if isinstance(node, cst.Call) and len(node.args) > 1 else None
+        last = node.args[-1].value if _is_joined(node) else None
     return last if isinstance(last, cst.SimpleString) and "/" not in inner(last) else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import libcst as cst
@@ -12,16 +12,30 @@ from outlast.adapt.arguments.setup import CODE_FILE, Option
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.configs import Entry, take_entries
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.implied import Implied, find_implied
+from outlast.adapt.placing.kept_places import add_kept
 from outlast.adapt.placing.neighbours import add_neighbours
+from outlast.adapt.placing.options import (
+    FOLDERS,
+    OPTION_NAMES,
+    PLACES,
+    SETTINGS,
+    SUFFIX,
+    add_named,
+    add_told,
+    is_folder_option,
+    is_place,
+)
 from outlast.adapt.placing.rebound import gather, join_once
 from outlast.adapt.placing.roles import Roles, by_look
-from outlast.adapt.placing.sinks import Sink
+from outlast.adapt.placing.sinks import HELPER, Sink, is_weights_file
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen
 from outlast.adapt.resuming.own import is_resume
+from outlast.adapt.whole import files_of, roots_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, tail
 
@@ -33,36 +47,17 @@ _BELOW = re.compile(r"[\w-][^\\]*$")
 _SHOWN = re.compile(r"['\"][^'\"]*[/\\][^'\"]*['\"]")
 #: What is a path beyond doubt: it has folders, or the suffix of a file with data.
 _LOOKS = re.compile(
-    r"(?:[~./]*/)?[\w.-]+/|~/|\.{0,2}/\w|[\w.-]+\.(?:csv|txt|json|npy|npz|h5|hdf5|lmdb|mat|pkl|tsv|pth?|ckpt|keras|onnx|png|jpe?g|log)$"
+    r"[A-Za-z]:[/\\]|(?:[~./]*/)?[\w.-]+/|~/|\.{0,2}/\w|[\w.-]+\.(?:csv|txt|json|npy|npz|h5|hdf5|lmdb|mat|pkl|tsv|pth?|pth\.tar|ckpt|safetensors|joblib|keras|onnx|png|jpe?g|log)$"
 )
-_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
-_NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/|/proc/|/sys/", re.I)
-#: Names by which people know an option's role when its value goes where it cannot be followed: folders, files.
-_FOLDER = "_?(?:dir|path|folder|root|directory)"
-_OPTION_NAMES = {
-    Role.DATA: re.compile(
-        rf"(?:data|datasets?|data_set|inputs?|images?|img|corpus){_FOLDER}|data|root|train_data|data_?dir|"
-        rf"(?:train|valid|val|validation|dev|test|eval)(?:_\w+)?{_FOLDER}"
-    ),
-    Role.OUTPUT: re.compile(
-        rf"(?:outputs?|out|save|saved?_models?|saving|results?|ckpts?|checkpoints?|logs?|work|exp|experiments?|runs?|"
-        rf"snapshots?|tensorboard|export|summary|summaries){_FOLDER}|models?_?(?:dir|folder)|output|outf?|results?|train_url"
-    ),
-    Role.WEIGHTS: re.compile(
-        "pretrained|weights|pretrained_path|pretrain|init_checkpoint|pretrained_model|pretrained_weights"
-    ),
-}
-_AMBIGUOUS = frozenset("data root output out outf result results pretrained pretrain weights".split())
-_SETTINGS = re.compile("(?:^|_)(?:config|cfg|conf|hparams|settings|yaml)(?:_|$)")
-_INPUTS = re.compile(r"(?:input|data|dataset)_\w*(?:dir|path|folder|root|file)s?")
-_HELP = re.compile(r"\b(?:path|file|folder|directory|dir)\b", re.I)
-_FOLDERS = re.compile(r"(?:dir|folder|root|directory)s?$", re.I)
-_SPLITS = re.compile("train|val|dev|test|eval")
-_DATA_FILES = re.compile("(?:train|training|valid|validation|val|dev|test|eval|data|input)_(?:data_)?files?")
-#: names of options that hold places, whatever for
-_PLACES = re.compile(r"\w*(?:dir|path|folder|root|file|directory)s?|out|output|outf|results?|data|ckpt|checkpoint")
+#: folders that a reader elsewhere gets by a bare word: `load_dataset("data")`
+_DATA_FOLDER = re.compile(r"data|datasets?|inputs?|images|imgs|corpus")
+_NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/(?!shm/)|/proc/|/sys/", re.I)
 #: calls that write something somewhere
 _WRITES = re.compile(r"save|write|dump|export|checkpoint|store|record|logger|Logger|Live|plot|upload", re.I)
+#: of these, methods of what figures are drawn on
+_DRAWS = re.compile(
+    r"(?:box|violin)?plot|plot_(?:surface|wireframe|trisurf|date)|(?:add_)?subplots?(?:_adjust|_mosaic)?"
+)
 
 
 @dataclass
@@ -76,6 +71,7 @@ class Paths:
     wraps: dict[Role, list[Wrap]] = field(default_factory=dict)  # joined as a whole
     written: list[tuple[Use, str]] = field(default_factory=list)  # results, as far as their paths are known
     made: frozenset[str] = frozenset()  # folders that the script makes, likewise
+    entries: list[Entry] = field(default_factory=list)  # of configurations that are handed on
     implied: list[Implied] = field(default_factory=list)  # writers that choose their folder themselves
     seen: set[int] = field(default_factory=set)  # literals that lead to a call about files
     known: set[int] = field(default_factory=set)  # literals whose use is understood
@@ -85,20 +81,30 @@ class Paths:
     def has(self, role: Role) -> bool:
         is_implied = role is Role.OUTPUT and bool(self.implied)
         found = (self.sites, self.options, self.others, self.wraps)
-        return is_implied or any(bool(each.get(role)) for each in found)
+        is_set = any(entry.role is role for entry in self.entries)
+        return is_implied or is_set or any(bool(each.get(role)) for each in found)
 
     def nodes(self) -> list[cst.CSTNode]:
         """Where values will be read."""
         found: list[cst.CSTNode] = [site.literal for sites in self.sites.values() for site in sites]
-        found += [each.call for each in self.implied]
+        found += [*(each.call for each in self.implied), *(each.call for each in self.entries)]
         found += [wrap.node for wraps in self.wraps.values() for wrap in wraps]
         return found + [use.other for uses in self.others.values() for use in uses if use.other is not None]
 
 
 def find_paths(
-    draft: Draft, sinks: Iterable[Sink], flow: Flow, options: dict[str, Option], passed: frozenset[str]
+    draft: Draft,
+    sinks: Iterable[Sink],
+    flow: Flow,
+    options: dict[str, Option],
+    passed: frozenset[str],
+    told: Mapping[str, tuple[Role, bool]] | None = None,
 ) -> Paths:
-    """Sort every path of the file by its role; what cannot be told is reported. `passed`: options of the contract."""
+    """Sort every path of the file by its role; what cannot be told is reported.
+
+    `passed`: options of the contract; `told`: options that other files of the program use, for what, and whether they
+    are folders.
+    """
     found = Paths(implied=find_implied(draft))
     judge = Roles(draft, [each.call for each in found.implied if each.is_here])
     by_literal: dict[int, list[Use]] = {}
@@ -108,9 +114,18 @@ def find_paths(
     ways = [use for sink in every for use in flow.ways(sink)]
     words = Words(draft, flow, ways)
     found.written = [(use, flow.full(use)) for use in ways if use.role is Role.OUTPUT]
-    found.made = frozenset(flow.spelling.of(sink.path) for sink in every if sink.makes)
+    found.made = frozenset(
+        {flow.spelling.of(sink.path) for sink in every if sink.makes}
+        | {flow.full(use) for use in ways if use.sink.makes and use.literal is not None}
+    )
     for use in (use for sink in every for use in _uses(draft, flow, sink)):
-        if use.role is Role.DATA and _OPTION_NAMES[Role.OUTPUT].fullmatch(use.option or tail(use.other)):
+        if (
+            use.sink.is_guess
+            and use.role is Role.WEIGHTS
+            and not is_weights_file(flow.full(use) if use.literal else "")
+        ):
+            continue
+        if use.role is Role.DATA and OPTION_NAMES[Role.OUTPUT].fullmatch(use.option or tail(use.other)):
             continue  # it looks at its own results
         if use.literal is not None:
             by_literal.setdefault(id(use.literal), []).append(use)
@@ -118,6 +133,8 @@ def find_paths(
             if use.option in passed:
                 found.fed.add(id(use.sink.call))
                 has_data = has_data or use.role is Role.DATA
+            if use.sink.is_named and use.option in options:
+                continue  # of options their own names tell, below
             whole = words.cut_option(use, options.get(use.option))
             if whole is not None and use.role is not None:
                 found.wraps.setdefault(use.role, []).append(Wrap(use, whole, flow.spelling.of(whole)))
@@ -126,9 +143,7 @@ def find_paths(
                 continue
             if use.role is Role.WEIGHTS and (judge.is_word(use.option) or is_resume(use.option)):
                 continue  # what a script goes on from by its own flag is no input: `plan_resume` speaks of it
-            if use.role is Role.DATA and (
-                CODE_FILE.search(options[use.option].default) or _SETTINGS.search(use.option)
-            ):
+            if use.role is Role.DATA and (CODE_FILE.search(options[use.option].default) or SETTINGS.search(use.option)):
                 continue  # settings travel with the code
             if not use.sink.is_guess or use.is_folder or is_place(options[use.option]):
                 _add_option(found, use, options[use.option])
@@ -136,7 +151,7 @@ def find_paths(
         elif use.other is not None and use.role is not None and (not use.sink.is_guess or _is_named_place(use.other)):
             if use.role is Role.DATA and _is_beside_settings(draft, use.other):
                 continue
-            is_folder = use.is_folder or bool(_FOLDERS.search(tail(use.other)))
+            is_folder = use.is_folder or bool(FOLDERS.search(tail(use.other)))
             found.others.setdefault(by_look(use, tail(use.other)), []).append(replace(use, is_folder=is_folder))
             found.fed.update({id(use.sink.call)} if is_folder else ())
     groups = [uses for uses in by_literal.values() if _is_file(draft, uses)]
@@ -171,15 +186,27 @@ def find_paths(
             found.sites.setdefault(role, []).append(Site(literal, text, is_folder, is_here))
             found.fed.update(id(use.sink.call) for use in uses)
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
-    found.wraps.setdefault(Role.OUTPUT, []).extend(gather(draft, flow, words, find_unknown(flow, ways)))
+    unknown = [wrap for wrap in find_unknown(flow, ways) if not _is_passed_in(draft, flow, wrap.use)]
+    found.wraps.setdefault(Role.OUTPUT, []).extend(gather(draft, flow, words, unknown))
     literals = [site.literal for site in found.sites.get(Role.OUTPUT, ())]
     found.wraps[Role.OUTPUT] = join_once(found.wraps[Role.OUTPUT], ways, literals)
-    found.seen = set(by_literal)
-    found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)}
+    ours = {id(node) for call in draft.calls() if tail(call.func) == HELPER for node in draft.below(call)}
+    found.seen = set(by_literal) | ours
+    found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)} | ours
     _gather_others(draft, found, words)
+    add_told(found, options, judge, told or {})
+    if not draft.others:
+        found.entries = take_entries(draft, found)
     add_neighbours(draft, found, options)
-    _add_named(found, options, judge, passed)
+    add_named(draft, found, options, judge, passed)
+    add_kept(draft, found, OPTION_NAMES)
     return found
+
+
+def _is_passed_in(draft: Draft, flow: Flow, use: Use) -> bool:
+    """Whether a path begins with a parameter, and the other files of the program are seen: one of them passes it."""
+    node = use.hops[-1].node if use.hops else None
+    return bool(draft.others) and isinstance(node, cst.Name) and flow.function_of(node) is not None
 
 
 def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
@@ -225,21 +252,15 @@ def _add_option(found: Paths, use: Use, option: Option) -> None:
     role = by_look(use, use.option)
     for other, names in found.options.items():
         if use.option in names and other is not role:
-            # Written to and read from: results. Made and read from: data.
-            if role is Role.OUTPUT and not use.sink.makes:
+            # Written to and read from: results, unless it is called data. Made and read from: data.
+            is_data = Role.DATA in (role, other) and bool(OPTION_NAMES[Role.DATA].fullmatch(use.option))
+            if role is Role.DATA if is_data else role is Role.OUTPUT and not use.sink.makes:
                 del names[use.option]
             else:
                 return
     names = found.options.setdefault(role, {})
-    names[use.option] = names.get(use.option, False) or _is_folder(use, option.default)
-
-
-def is_place(option: Option) -> bool:
-    """Whether an option holds a path, by its name, its default or its help; `--arch resnet18` does not."""
-    words = argument(option.call, "help") if option.call is not None else None
-    if words is not None and _HELP.search(inner(words.value)) and not re.fullmatch(r"[\w-]+", option.default):
-        return True
-    return bool(_PLACES.fullmatch(option.name) or "/" in option.default or _SUFFIX.search(option.default))
+    is_guess = use.sink.is_guess and not is_folder_option(option)
+    names[use.option] = names.get(use.option, False) or (_is_folder(use, option.default) and not is_guess)
 
 
 def _is_beside_settings(draft: Draft, node: cst.CSTNode) -> bool:
@@ -252,57 +273,31 @@ def _is_beside_settings(draft: Draft, node: cst.CSTNode) -> bool:
 
 
 def _is_named_place(node: cst.BaseExpression) -> bool:
-    return bool(_PLACES.fullmatch(tail(node).lower())) and isinstance(node, cst.Attribute | cst.Subscript)
-
-
-def _add_named(found: Paths, options: dict[str, Option], judge: Roles, passed: frozenset[str]) -> None:
-    """Options whose names say what they are, where their values go out of sight."""
-    seen = {name for names in found.options.values() for name in names}
-    free = [
-        name
-        for name, option in options.items()
-        if option.is_text
-        and name not in seen
-        and name not in passed
-        and name == option.name
-        and not judge.is_word(name)
-    ]
-    for role, pattern in _OPTION_NAMES.items():
-        named = [name for name in free if pattern.fullmatch(name) and _may_be_folder(options[name])]
-        # Results in several folders lie beside each other; for inputs one place is enough.
-        if not found.has(role) or (role is Role.OUTPUT and not found.options.get(role) and not found.others.get(role)):
-            several = [name for name in named if _SPLITS.match(name)]
-            chosen = several if len(several) > 1 and role is Role.DATA else named[:1]
-            found.options.update({role: dict.fromkeys(chosen, True)} if chosen else {})
-    inputs = [name for name in free if _INPUTS.fullmatch(name) and _may_be_folder(options[name])]
-    if found.options.get(Role.DATA) or len(inputs) > 1:
-        found.options.setdefault(Role.DATA, {}).update(
-            (name, "file" not in name and not _SUFFIX.search(options[name].default)) for name in inputs
-        )
-    if any(_SPLITS.match(name) for name in found.options.get(Role.DATA, {})):
-        splits = [name for name in free if _OPTION_NAMES[Role.DATA].fullmatch(name) and _SPLITS.match(name)]
-        found.options[Role.DATA].update(dict.fromkeys(splits, True))
-    if not found.has(Role.DATA):
-        files = {name: False for name in free if _DATA_FILES.fullmatch(name)}
-        found.options.update({Role.DATA: files} if files else {})
-
-
-def _may_be_folder(option: Option) -> bool:
-    """`--data cifar10` and `--output json` choose something; `--data-dir data` is a folder."""
-    if CODE_FILE.search(option.default):
-        return False
-    is_word = bool(re.fullmatch(r"[\w-]+", option.default)) and option.name in _AMBIGUOUS
-    return not is_word or option.default in (option.name, "data", "dataset", "datasets", "output", "outputs", "results")
+    return bool(PLACES.fullmatch(tail(node).lower())) and isinstance(node, cst.Attribute | cst.Subscript)
 
 
 def may_save(draft: Draft) -> bool:
-    """Whether anything may be written: by a call that sounds like it, or by code of another file."""
-    return not all(map(is_library, draft.names.roots)) or any(_WRITES.search(tail(call.func)) for call in draft.calls())
+    """Whether anything may be written: by a call that sounds like it, or by code that is not seen."""
+    is_open = any(not is_library(root) and root.lstrip(".") not in draft.seen for root in roots_of(draft))
+    # What a function of the program does is seen in it.
+    files = files_of(draft)
+    known = {name for each in files for name in each.function_names}
+    names = {tail(call.func) for each in files for call in each.calls() if not _only_draws(each, call)} - known
+    return is_open or any(_WRITES.search(name) for name in names)
+
+
+def _only_draws(draft: Draft, call: cst.Call) -> bool:
+    """`plt.subplots()`, `axis.plot(x)`: what is drawn is shown, and nowhere kept."""
+    name = tail(call.func)
+    full = draft.resolve(call.func)
+    is_figure = full.partition(".")[0] in ("matplotlib", "seaborn", "pylab")
+    is_printed = full in ("sys.stdout.write", "sys.stderr.write")
+    return bool(_DRAWS.fullmatch(name)) or is_printed or (is_figure and "save" not in name)
 
 
 def _is_folder(use: Use, text: str) -> bool:
     is_whole = bool(use.after) and text.endswith("/")
-    return use.is_folder or is_whole or (use.sink.is_guess and not _SUFFIX.search(text))
+    return use.is_folder or is_whole or (use.sink.is_guess and not SUFFIX.search(text))
 
 
 def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
@@ -312,13 +307,16 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     if not text.strip("./") and text and any(use.is_folder and argument(use.sink.call, "download") for use in uses):
         return True  # a data set that is fetched to where the script runs
     if not text.strip("./") and any(use.role is Role.OUTPUT and (use.after or use.is_folder) for use in uses):
-        return not any(use.sink.makes or use.is_stem for use in uses)  # results beside the script
+        # Results beside the script; a folder that is only made there may be for anything.
+        return not all(use.sink.makes for use in uses) and not any(use.is_stem for use in uses)
     if not text.strip("./~") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):
         return False
-    if all(use.sink.is_guess for use in uses) and not _LOOKS.match(text):
-        return False
-    is_named = text.startswith((".", "/", "~")) or text.endswith("/") or _SUFFIX.search(text)
-    if all(use.sink.is_guess and use.role is Role.OUTPUT for use in uses) and not is_named:
+    is_data = _DATA_FOLDER.fullmatch(text) and all(use.role is Role.DATA and use.sink.path is literal for use in uses)
+    is_told = any(use.sink.is_folder for use in uses)
+    if all(use.sink.is_guess for use in uses) and not (_LOOKS.match(text) or is_data or is_told):
+        return all(use.role is Role.WEIGHTS for use in uses)  # known by its suffix
+    is_named = text.startswith((".", "/", "~")) or ":" in text[:2] or text.endswith("/") or SUFFIX.search(text)
+    if all(use.sink.is_guess and use.role is Role.OUTPUT for use in uses) and not (is_named or is_told):
         return False  # `dump_graph("main/loss")`
     if CODE_FILE.search(text) and not any(use.role is Role.OUTPUT for use in uses):
         draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")

@@ -14,54 +14,70 @@ import libcst as cst
 
 from outlast.adapt.arguments.setup import Setup, Value
 from outlast.adapt.draft import Draft
-from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.needs import Role
+from outlast.adapt.placing.apart import by_name, is_way
 from outlast.adapt.placing.paths import Paths
 from outlast.adapt.placing.sites import Site, enclosed
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.placing.tails import Tails
 from outlast.adapt.placing.words import Wrap
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, opening, tail
 
+#: where a path is filled in when the script runs
+_OPEN = re.compile(r"\0|%[-0-9.]*[a-zA-Z(]|\{")
 #: what a path begins with before its folders have names: it stays in the default
 _BASE = re.compile(r"(?:(?:\.{1,2}|~)(?:/|$))+")
 
 
 @dataclass(frozen=True)
 class Places:
-    """The sites of one role. `wraps` lie below the contract's folder with all of their own."""
+    """The sites of one role. `wraps` lie below the contract's folder with all of their own.
+
+    `elsewhere`: sites of other files, which lie in the same folder.
+    """
 
     role: Role
     sites: Sequence[Site]
     wraps: Sequence[Wrap] = ()
+    elsewhere: Sequence[Site] = ()
+    is_beside: bool = False  # beside folders of whose values nothing is seen
+
+    @property
+    def every(self) -> list[Site]:
+        return [*self.sites, *self.elsewhere]
 
     def unrelated(self) -> str:
         """Places that no folder holds together; empty where there is one."""
-        absolute = [site for site in self.sites if site.text.startswith("/")]
-        is_mixed = len(absolute) < len(self.sites) and self.role is not Role.OUTPUT
+        absolute = [site for site in self.every if site.is_absolute]
+        is_mixed = len(absolute) < len(self.every) and self.role is not Role.OUTPUT
         if absolute and (is_mixed or len(_common([site.folders for site in absolute])) < 2):
-            return ", ".join(sorted({site.text for site in self.sites}))
+            return ", ".join(sorted({site.text for site in self.every}))
         return ""
 
     def tops(self) -> list[str]:
-        """The folders that the contract's must hold, where they have nothing in common."""
-        if any(self.cut(site) > len(base_of(site.text).rstrip("/")) for site in self.sites):
+        """The folders that the contract's must hold, where they have nothing in common, or begin at different ones."""
+        if any(self.cut(site) > len(base_of(site.text).rstrip("/")) for site in self.every):
             return []
-        rests = [(site.text[self.cut(site) :].lstrip("/"), site.is_folder) for site in self.sites]
+        rests = [(site.text[self.cut(site) :].lstrip("/"), site.is_folder) for site in self.every]
         found = sorted({rest.split("/")[0] for rest, is_folder in rests if rest and ("/" in rest or is_folder)})
-        return found if len(found) > 1 else []
+        return found if len(found) > 1 or not self._has_one_base() else []
+
+    def _has_one_base(self) -> bool:
+        """Whether all that are not absolute are told from one folder: `../data/x` and `data/y` are not."""
+        return len({_named(base_of(each.text)) for each in self.every if not each.is_absolute}) <= 1
 
     def cut(self, site: Site) -> int:
         """How many characters of a site's text give way."""
-        if site.text.startswith("/"):
-            common = _common([each.folders for each in self.sites if each.text.startswith("/")])
+        if site.is_absolute:
+            common = _common([each.folders for each in self.every if each.is_absolute])
             return len("/".join(site.text.split("/")[: len(common)]))
         base = base_of(site.text)
-        near = [each for each in self.sites if not each.text.startswith("/")]
-        is_one = len({_named(base_of(each.text)) for each in near}) == 1
+        near = [each for each in self.every if not each.is_absolute]
         # What is joined as a whole keeps its folders; a path that shares them must do so, too.
         is_apart = any("/" in wrap.text for wrap in self.wraps)
-        common = _common([_names(each) for each in near]) if is_one and not is_apart else []
+        common = _common([_names(each) for each in near]) if self._has_one_base() and not is_apart else []
         rest = "/".join(common)
         return min(len(base) + len(rest), len(site.text)) if rest else len(base.rstrip("/"))
 
@@ -82,28 +98,44 @@ def _names(site: Site) -> list[str]:
 
 
 def replace_places(draft: Draft, places: Places, value: Value, name: str) -> bool:
-    """Put the option in place of each literal of a role; False where that cannot be done for all."""
+    """Put the option in place of each literal of a role; False where they do not lie below it as they lay before."""
     role, sites = places.role, places.sites
-    if role is Role.WEIGHTS and len({site.text for site in sites}) == 1 and not sites[0].is_formatted:
+    is_filled = any(site.is_formatted or _filled_in(draft, site.literal) is not None for site in sites)
+    if role is Role.WEIGHTS and len({site.text for site in places.every}) == 1 and not is_filled:
         for site in sites:
             new = f"{value.at(site.literal)} or {draft.source(site.literal)}"
             _change(draft, site.literal, enclosed(draft, site.literal, new), name)
         return True
     opaque = [site for site in sites if site.is_opaque]
     for site in opaque:
-        is_only = len({each.text for each in sites}) == 1
+        is_only = len({each.text for each in places.every}) == 1
         _change(draft, site.literal, _of_elsewhere(draft, site, value.at(site.literal), is_only=is_only), name)
     sites = [site for site in sites if not site.is_opaque]
+    if places.is_beside:
+        found = [site for site in sites if site.is_folder and not site.is_open and not site.is_here]
+        for site in found:
+            given, source = value.at(site.literal), draft.source(site.literal)
+            tails = Tails(draft, role, [""] * 2, is_whole=_is_choice(draft, site.literal))
+            new = enclosed(draft, site.literal, f"{tails.of(given, source)} if {given} else {source}")
+            draft.say(Kind.CHANGED, "paths", site.literal, f"{source} is looked for {tails.said} in --{name}")
+            draft.replace(site.literal, new)
+        sites = [site for site in sites if site not in found]
     places = replace(places, sites=sites)
     if not sites:
         return True
     unrelated = places.unrelated()
     if unrelated:
+        apart = by_name(sites) if role is not Role.OUTPUT or not any(map(is_way, sites)) else None
+        if apart is not None:
+            _put_apart(draft, places, apart, value, name)
+            return False
         advice = "put them below one folder, or make the others options of their own"
         draft.say(Kind.HAND, "paths", sites[0].literal, f"the {role} lies in unrelated places: {unrelated}", advice)
         return False
-    if places.tops() and role is not Role.OUTPUT:
-        draft.say(Kind.DIFFERS, "paths", sites[0].literal, f"--{name} must hold the folders {', '.join(places.tops())}")
+    tops = places.tops() if role is not Role.OUTPUT else []
+    if tops:
+        held = f"the {'folder' if len(tops) == 1 else 'folders'} {', '.join(tops)}"
+        draft.say(Kind.DIFFERS, "paths", sites[0].literal, f"--{name} must hold {held}")
     for site in sites:
         new = _expression(draft, site, places.cut(site), value.at(site.literal))
         filled = _filled_in(draft, site.literal)
@@ -116,6 +148,25 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
         if new.startswith("os."):
             draft.need_import("os")
     return True
+
+
+def _is_choice(draft: Draft, literal: cst.CSTNode) -> bool:
+    """Whether a condition chooses the one folder that an option holds: `if args.kind == "a": args.root = "rows"`."""
+    line = draft.parent(literal)
+    is_set = isinstance(line, cst.Assign) and isinstance(line.targets[0].target, cst.Attribute)
+    return is_set and any(
+        isinstance(each, cst.If) and "__name__" not in draft.source(each.test) for each in draft.above(literal)
+    )
+
+
+def _put_apart(draft: Draft, places: Places, apart: dict[int, str], value: Value, name: str) -> None:
+    for site in places.sites:
+        _change(draft, site.literal, _below(draft, site, apart[id(site)], value.at(site.literal)), name)
+    draft.need_import("os")
+    if places.role is not Role.OUTPUT:
+        tops = sorted({below.split("/")[0] for below in apart.values()})
+        said = f"what lay in several places is looked for by its last name: --{name} must hold {', '.join(tops)}"
+        draft.say(Kind.DIFFERS, "paths", places.sites[0].literal, said)
 
 
 def _change(draft: Draft, literal: Literal, new: str, name: str) -> None:
@@ -142,17 +193,28 @@ def _common(paths: Sequence[Sequence[str]]) -> list[str]:
     return found
 
 
-def _expression(draft: Draft, site: Site, cut: int, value: str) -> str:
-    """`value or "root"`, joined with the rest of the path; the old spelling is kept byte for byte."""
-    source = draft.source(site.literal)
-    start = opening(site.literal)
+def _below(draft: Draft, site: Site, below: str, value: str) -> str:
+    """What has that name in the option's folder."""
+    given = f'os.path.join({value}, "{below}") if {value} else '
+    if not site.is_open:
+        return enclosed(draft, site.literal, given + draft.source(site.literal))
+    root, rest = _divided(draft, site, len("/".join(site.folders)))
+    return f"os.path.join({given}{root}, {rest})"
+
+
+def _divided(draft: Draft, site: Site, cut: int) -> tuple[str, str]:
+    """A literal as two; the old spelling is kept byte for byte."""
+    source, start = draft.source(site.literal), opening(site.literal)
     quote = source[start - 1]
-    root = site.text[:cut]
-    rest = source[start + cut :].removeprefix("/")
-    prefix = source[:start]
-    if (site.text == root and not site.is_formatted) or site.is_here:
-        return enclosed(draft, site.literal, f"{value} or {source}")
-    return f"os.path.join({value} or {quote}{root}{quote}, {prefix}{rest})"
+    return f"{quote}{site.text[:cut]}{quote}", source[:start] + source[start + cut :].removeprefix("/")
+
+
+def _expression(draft: Draft, site: Site, cut: int, value: str) -> str:
+    """`value or "root"`, joined with the rest of the path."""
+    if (len(site.text) == cut and not site.is_formatted) or site.is_here:
+        return enclosed(draft, site.literal, f"{value} or {draft.source(site.literal)}")
+    root, rest = _divided(draft, site, cut)
+    return f"os.path.join({value} or {root}, {rest})"
 
 
 def _filled_in(draft: Draft, literal: Literal) -> cst.CSTNode | None:
@@ -168,41 +230,54 @@ def _filled_in(draft: Draft, literal: Literal) -> cst.CSTNode | None:
 
 
 def needed_folders(draft: Draft, paths: Paths, places: Places) -> list[str]:
-    """Folders below the contract's that the script writes to and does not make; a finding where they have no names."""
+    """Folders below the contract's that the script writes to and does not make; a finding where they have no names.
+
+    "" is the contract's folder itself.
+    """
     made = {_plain(each) for each in paths.made}
     cuts = {id(site.literal): places.cut(site) for site in places.sites}
+    others = {id(use.other) for use in paths.others.get(Role.OUTPUT, ())}
     found: set[str] = set()
     for use, full in paths.written:
         if use.literal is not None and id(use.literal) in cuts:
             found |= _needed(draft, use, full, cuts[id(use.literal)], made)
         elif use.other is not None and not use.option and use.after.startswith("/"):
-            found |= _needed(draft, use, full, len(UNKNOWN), made)
+            # A folder that does not give way here has been set by somebody, who may have made it.
+            found |= _needed(draft, use, full, len(UNKNOWN), made) - (set() if id(use.other) in others else {""})
     for wrap in places.wraps:
-        if wrap.use.role is Role.OUTPUT:
-            found |= _needed(draft, wrap.use, wrap.text, 0, made)
+        found |= _needed(draft, wrap.use, wrap.text, 0, made) if wrap.use.role is Role.OUTPUT else {""}
     seen = {id(use.literal) for use, _ in paths.written}
     for site in places.sites:
         # A folder that is handed on to code of another file is there at home.
-        rest = site.text[cuts[id(site.literal)] :].strip("/")
-        folder = rest if site.is_folder else rest.rpartition("/")[0]
-        if id(site.literal) not in seen and _plain(site.text) not in made and "{" not in folder:
-            found.add(folder)
-    return sorted(each for each in found if each and not any(other.startswith(each + "/") for other in found))
+        whole = site.text.rstrip("/") if site.is_folder else site.text.rpartition("/")[0]
+        rest = whole[cuts[id(site.literal)] :].strip("/")
+        is_made = any((each + "/").startswith(_plain(whole) + "/") for each in made)
+        if id(site.literal) not in seen and not is_made and not _OPEN.search(rest):
+            found.add(rest)
+    return _lowest(found)
 
 
 def make_folders(draft: Draft, folders: Sequence[str], value: str) -> list[str]:
-    """Lines that make folders below the contract's."""
+    """Lines that make folders below the contract's, or that one itself: a platform has made it, a user may have not."""
     if folders:
         draft.need_import("os")
-    made = [f'    os.makedirs(os.path.join({value}, "{folder}"), exist_ok=True)' for folder in folders]
+    paths = (f'os.path.join({value}, "{folder}")' if folder else value for folder in _lowest(set(folders)))
+    made = [f"    os.makedirs({path}, exist_ok=True)" for path in paths]
     return [f"if {value}:", *made] if made else []
+
+
+def _lowest(folders: set[str]) -> list[str]:
+    """Folders that are not made together with one below them; "" is the contract's own."""
+    return sorted(
+        each for each in folders if not any(other.startswith(each + "/" if each else "") for other in folders - {each})
+    )
 
 
 def make_below(draft: Draft, setup: Setup, paths: Paths, value: str) -> list[str]:
     """Lines that make folders that the script's own options name below the contract's, unless it does so itself."""
     options = paths.options.get(Role.OUTPUT, {})
     made = {(use.option, use.after) for use, _ in paths.written if use.option and use.sink.makes}
-    found: set[str] = set()
+    found: set[tuple[str, ...]] = set()
     for use, _ in paths.written:
         if not options.get(use.option) or use.sink.is_folder or not use.after:
             continue
@@ -210,32 +285,31 @@ def make_below(draft: Draft, setup: Setup, paths: Paths, value: str) -> list[str
         target = setup.own_value(use.option)
         if UNKNOWN in below or any(own == use.option and (after + "/").startswith(below + "/") for own, after in made):
             continue
-        is_whole = len(options) == 1 or setup.options[use.option].name in PASSED
-        if below.strip("/"):
-            found.add(f'os.makedirs(os.path.join({target}, "{below.strip("/")}"), exist_ok=True)')
-        elif not is_whole:
-            found.add(f"os.makedirs({target}, exist_ok=True)")
+        folder = f'os.path.join({target}, "{below.strip("/")}")' if below.strip("/") else target
+        asked = setup.options[use.option].asked(target, is_set=True)
+        line = f"os.makedirs({folder}, exist_ok=True)"
+        found.add((f"if {asked}:", f"    {line}") if asked else (line,))
     if found:
         draft.need_import("os")
-    return [f"if {value}:", *(f"    {line}" for line in sorted(found))] if found else []
+    return [f"if {value}:", *(f"    {line}" for lines in sorted(found) for line in lines)] if found else []
 
 
 def _needed(draft: Draft, use: Use, full: str, cut: int, made: set[str]) -> set[str]:
     makes_one = use.sink.makes and tail(use.sink.call.func) == "mkdir" and argument(use.sink.call, "parents") is None
-    if use.sink.is_folder and not makes_one:
+    if use.sink.is_folder and not makes_one and not use.sink.expects:
         return set()
-    folder = full.rpartition("/")[0]
+    folder = full.rstrip("/") if use.sink.expects and not use.after else full.rpartition("/")[0]
     if any(_plain(folder) == each or (each.startswith(_plain(folder) + "/") and not makes_one) for each in made):
         return set()
     rest = folder[cut:].strip("/")
     static = rest.partition(UNKNOWN)[0]
-    if UNKNOWN in rest or re.search(r"%[-0-9.]*[a-zA-Z(]|\{", rest):
-        static = re.split(r"\0|%[-0-9.]*[a-zA-Z(]|\{", rest)[0].rpartition("/")[0]
+    if _OPEN.search(rest):
+        static = _OPEN.split(rest)[0].rpartition("/")[0]
         said = "writes to a folder that is named when the script runs, and nothing here makes it"
         draft.say(
             Kind.DIFFERS, "folders", use.sink.call, said, "make it: os.makedirs(os.path.dirname(path), exist_ok=True)"
         )
-    return {static} if static else set()
+    return {static}
 
 
 def _plain(text: str) -> str:

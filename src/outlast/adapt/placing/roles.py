@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -17,10 +17,13 @@ from outlast.migrate.tree import dotted, inner, tail
 
 _WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
 _DATA_FILE = re.compile(r"data|train|test|val|label|feature|image", re.I)
+_MODELS = re.compile(r"(?:^|[/\\])models?[/\\]", re.I)
 #: folders that scripts fill rather than find
-_RESULTS = re.compile(r"out|result|save|ckpt|checkpoint|log|run|snapshot|pred|figure|plot|exp|best", re.I)
+RESULTS = re.compile(r"out|result|save|ckpt|checkpoint|log|run|snapshot|pred|figure|plot|exp|best", re.I)
 #: calls that read data and weights alike
 _EITHER = frozenset({"load", "open", "read_bytes", "loadtxt"})
+#: what is filled into a literal
+_OPEN = re.compile(r"%[-0-9.]*[a-zA-Z]|\{[^{}]*\}")
 
 
 class Roles:
@@ -60,11 +63,22 @@ class Roles:
                 continue  # the way to a place that follows an option already
             near = {role for other, role in chosen.items() if other == text or other.startswith(text + "/")}
             chosen.setdefault(text, Role.DATA if near == {Role.DATA} else Role.OUTPUT)
-        return {
+        found = {
             id(uses[0].literal): chosen[text]
             for uses in groups
             if uses[0].literal is not None and (text := text_of(uses[0].literal).rstrip("/")) in chosen
         }
+        for uses in groups:
+            # Samples are read from there, and results lie beside them only because the script puts them there.
+            if uses[0].literal is not None and self._is_read_only(uses) and _is_beside_data(uses[0].literal, by_text):
+                found[id(uses[0].literal)] = Role.DATA
+        return found
+
+    def _is_read_only(self, uses: Sequence[Use]) -> bool:
+        """Whether a literal leads only to calls that read from it as from a folder, whatever others write there."""
+        return all(use.role is Role.DATA and use.is_folder and not use.sink.makes for use in uses) and not any(
+            _is_asked_for(self._draft, use.sink.call) for use in uses
+        )
 
     def is_word(self, name: str) -> bool:
         """Whether an option is one of several words (`scratch`, `resume`) instead of a place."""
@@ -85,14 +99,18 @@ class Roles:
         ]  # fmt: skip
         for text, use in places:
             role = chosen.get(text)
-            if role is Role.DATA and self._gathers(text, use, places, chosen):
+            if role is Role.DATA and (self._gathers(text, use, places, chosen) or _is_one_of(text, places, chosen)):
                 yield text
-            if role is None or role is Role.OUTPUT or (role is Role.DATA and not _RESULTS.search(text)):
+            if role is None or role is Role.OUTPUT or (role is Role.DATA and not RESULTS.search(text)):
                 continue
             here = _folder(use)
             if any(
                 (here == folder or here.startswith(folder + "/") if folder else role is Role.WEIGHTS and not here)
-                and (self._moments.is_later(use.sink.call, call) or _is_asked_for(self._draft, use.sink.call))
+                and (
+                    self._moments.is_later(use.sink.call, call)
+                    or _is_asked_for(self._draft, use.sink.call)
+                    or re.search(r"%[sd]|\{", folder)  # a folder that both name when they run
+                )
                 for folder, call in filled
             ):
                 yield text
@@ -107,6 +125,17 @@ class Roles:
         )
 
 
+def _is_beside_data(literal: cst.CSTNode, roles: Mapping[str, set[Role]]) -> bool:
+    """`data/test`, where `data/train` is only read: a folder that is named for no results."""
+    text = text_of(literal).rstrip("/") if isinstance(literal, cst.SimpleString | cst.FormattedString) else ""
+    top = text.removeprefix("./").partition("/")[0]
+    beside = (
+        other for other, found in roles.items()
+        if other != text and found == {Role.DATA} and other.removeprefix("./").startswith(f"{top}/")
+    )  # fmt: skip
+    return "/" in text.removeprefix("./") and not RESULTS.search(text) and any(beside)
+
+
 def _is_found(use: Use, pattern: str) -> bool:
     assert use.literal is not None
     if isinstance(use.literal, cst.SimpleString):
@@ -114,6 +143,25 @@ def _is_found(use: Use, pattern: str) -> bool:
     # Of what is filled in only the start is known.
     start, known = pattern.partition("*")[0], text_of(use.literal)
     return bool(start) and "/" not in known.removeprefix(start) and known.startswith(start)
+
+
+def _is_one_of(text: str, places: Sequence[tuple[str, Use]], chosen: Mapping[str, Role]) -> bool:
+    """Whether a file has a name that the script gives to results: `a_7.png`, where it saves `"a_%d.png" % n`."""
+    for other, written in places:
+        parts = _fixed(written.literal) if chosen.get(other) is Role.OUTPUT and not written.after else []
+        # `"%s.csv" % name` may be anything: what is fixed must tell.
+        is_telling = len(parts) > 1 and re.search(r"[a-zA-Z]{2}", parts[0].rpartition("/")[2])
+        if is_telling and re.fullmatch("[^/]*".join(map(re.escape, parts)), text.removeprefix("./")):
+            return True
+    return False
+
+
+def _fixed(literal: cst.CSTNode | None) -> list[str]:
+    """What stands around the parts that are filled into a name."""
+    if isinstance(literal, cst.FormattedString):
+        said = (part.value if isinstance(part, cst.FormattedStringText) else "\0" for part in literal.parts)
+        return "".join(said).removeprefix("./").split("\0")
+    return _OPEN.split(inner(literal).removeprefix("./"))
 
 
 def _folder(use: Use) -> str:
@@ -142,6 +190,19 @@ def _compared(draft: Draft) -> Iterator[str]:
             yield from [tail(node.func.value)] if node.args and _is_wordy(node.args[0].value) else []
 
 
+def choices(draft: Draft) -> set[str]:
+    """Names that choose something: compared with several words. A place may be compared with one, such as `none`."""
+    words: dict[str, set[str]] = {}
+    for node in draft.nodes:
+        if isinstance(node, cst.Comparison):
+            sides = [node.left, *(each.comparator for each in node.comparisons)]
+            said = {inner(each) for side in sides for each in (side, *draft.below(side)) if _is_wordy(each)}
+            for side in sides:
+                if dotted(side):
+                    words.setdefault(tail(side), set()).update(said - {""})
+    return {name for name, said in words.items() if len(said) > 1}
+
+
 def _is_wordy(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.List | cst.Tuple | cst.Set):
         return any(_is_wordy(element.value) for element in node.elements)
@@ -157,5 +218,7 @@ def by_look(use: Use, text: str) -> Role:
         return Role.WEIGHTS
     is_load = tail(use.sink.call.func) == "load"
     if use.role is Role.WEIGHTS and is_load and _DATA_FILE.search(text) and not _WEIGHT_FILE.search(text[:-4]):
-        return Role.DATA
+        # A model may be called after its data, which its folder is then.
+        is_model = _MODELS.search(text) is not None and not _DATA_FILE.search(re.split(r"[/\\]", text)[-1])
+        return Role.WEIGHTS if is_model else Role.DATA
     return use.role

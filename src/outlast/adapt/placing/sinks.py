@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from dataclasses import dataclass
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.libraries import TRAINING_ARGUMENTS
+from outlast.adapt.libraries import TRAINING_ARGUMENTS, is_library
 from outlast.adapt.needs import Role
-from outlast.adapt.placing.writers import takes_over, written
-from outlast.migrate.tree import argument, inner, positional, tail
+from outlast.adapt.placing.fetchers import takes_known_name
+from outlast.adapt.placing.keywords import handed_over, told_by_name
+from outlast.adapt.placing.writers import is_elsewhere, takes_over, written
+from outlast.migrate.tree import argument, dotted, inner, positional, tail
+
+#: the function that `delivered` adds to a script
+HELPER = "find_delivered"
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,8 @@ class Sink:
     is_folder: bool = False
     makes: bool = False  # creates the folder
     is_guess: bool = False  # by the name of the call alone; the value must look like a path, too
+    expects: bool = False  # the folder must be there
+    is_named: bool = False  # by the name of the value alone
 
 
 #: full name → (place of the path, its keyword)
@@ -39,11 +47,16 @@ _READS = {
     "mindspore.dataset.TFRecordDataset": (0, "dataset_files"), "mindspore.dataset.CSVDataset": (0, "dataset_files"),
     "mindspore.dataset.TextFileDataset": (0, "dataset_files"), "mindspore.dataset.CLUEDataset": (0, "dataset_files"),
     "torchaudio.load": (0, ""), "zipfile.ZipFile": (0, "file"), "tarfile.open": (0, "name"),
-    "sklearn.datasets.load_svmlight_file": (0, "f"),
+    "shutil.unpack_archive": (0, "filename"),
+    "sklearn.datasets.load_svmlight_file": (0, "f"), "librosa.load": (0, "path"), "soundfile.read": (0, "file"),
+    "nibabel.load": (0, "filename"), "pydicom.dcmread": (0, "fp"), "SimpleITK.ReadImage": (0, "fileName"),
+    "rasterio.open": (0, "fp"), "scipy.io.wavfile.read": (0, "filename"), "torchvision.io.read_image": (0, "path"),
+    **{f"IPython.display.{name}": (0, "filename") for name in ("Image", "Audio", "Video")},
 }  # fmt: skip
 _READ_FOLDERS = {
     "os.listdir": (0, "path"), "os.scandir": (0, "path"), "os.walk": (0, "top"), "datasets.load_from_disk": (0, ""),
     "sklearn.datasets.load_files": (0, "container_path"),
+    "tensorflow.data.experimental.load": (0, "path"), "tensorflow.data.Dataset.load": (0, "path"),
     "tensorflow.keras.utils.image_dataset_from_directory": (0, "directory"),
     "tensorflow.keras.preprocessing.image_dataset_from_directory": (0, "directory"),
     "keras.utils.image_dataset_from_directory": (0, "directory"),
@@ -69,6 +82,8 @@ _WRITE_FOLDERS = {
     "tensorflow.summary.FileWriter": (0, "logdir"), "tensorflow.io.gfile.makedirs": (0, "path"),
     "tensorflow.gfile.MakeDirs": (0, ""), "tensorflow.saved_model.save": (1, "export_dir"),
 }  # fmt: skip
+#: what a generation of TensorFlow has under its own name as well
+_COMPAT = re.compile(r"^tensorflow\.compat\.v[12]\.")
 #: readers that write when their second argument says so
 _OPENERS = frozenset({"GFile", "File", "open", "ZipFile"})
 #: folders that their call makes itself
@@ -76,10 +91,10 @@ _STATE_FOLDERS = {
     f"{root}.{name}": (place, "model_dir")
     for root in ("tensorflow.estimator", "tensorflow.compat.v1.estimator")
     for name, place in (("RunConfig", 0), ("Estimator", 1))
-}
+} | {"tensorflow.data.experimental.save": (1, "path")}
 _ASKS = {
     "os.path.exists": (0, ""), "os.path.isfile": (0, ""), "os.path.isdir": (0, ""), "os.remove": (0, ""),
-    "os.path.getsize": (0, ""), "shutil.rmtree": (0, "path"),
+    "os.path.getsize": (0, ""), "shutil.rmtree": (0, "path"), "os.chdir": (0, "path"),
     **{
         f"tensorflow.{module}.{name}": (0, "")
         for module in ("gfile", "io.gfile", "compat.v1.gfile")
@@ -88,17 +103,23 @@ _ASKS = {
 }  # fmt: skip
 #: from somewhere to a result
 _MOVES = frozenset({"os.replace", "os.rename", "shutil.move", "shutil.copy", "shutil.copy2", "shutil.copyfile"})
+#: likewise, of whole folders: (place, keyword) of each
+_FOLDER_MOVES = {
+    "shutil.copytree": ((0, "src"), (1, "dst")), "shutil.make_archive": ((2, "root_dir"), (0, "base_name")),
+}  # fmt: skip
 #: the last word alone tells, whatever it is called on: (place, keyword, role, is a folder)
 _METHODS = {
     "to_csv": (0, "path_or_buf", Role.OUTPUT, False), "to_parquet": (0, "path", Role.OUTPUT, False),
     "to_pickle": (0, "path", Role.OUTPUT, False), "to_json": (0, "path_or_buf", Role.OUTPUT, False),
+    "imread": (0, "fname", Role.DATA, False),
     "savefig": (0, "fname", Role.OUTPUT, False), "save_weights": (0, "filepath", Role.OUTPUT, False),
     "save_pretrained": (0, "save_directory", Role.OUTPUT, True), "save_model": (0, "fname", Role.OUTPUT, False),
     "SummaryWriter": (0, "log_dir", Role.OUTPUT, True), "TensorBoard": (0, "log_dir", Role.OUTPUT, True),
     "SummaryCollector": (0, "summary_dir", Role.OUTPUT, True), "SummaryRecord": (0, "log_dir", Role.OUTPUT, True),
-    "Trainer": (99, "default_root_dir", Role.OUTPUT, True),
+    "Trainer": (99, "default_root_dir", Role.OUTPUT, True), "DiskSaver": (0, "dirname", Role.OUTPUT, True),
     "CSVLogger": (0, "filename", Role.OUTPUT, False), "load_weights": (0, "filepath", Role.WEIGHTS, False),
     "from_pretrained": (0, "pretrained_model_name_or_path", Role.WEIGHTS, True),
+    "load_img": (0, "path", Role.DATA, False), "latest_checkpoint": (0, "checkpoint_dir", Role.WEIGHTS, True),
     "flow_from_directory": (0, "directory", Role.DATA, True), "ImageFolder": (0, "root", Role.DATA, True),
     "DatasetFolder": (0, "root", Role.DATA, True), "read_data_sets": (0, "train_dir", Role.DATA, True),
 }  # fmt: skip
@@ -116,15 +137,25 @@ _LIGHTNING = {
 _SAVERS = re.compile(r"(?:^|_)saver$")
 #: classes and functions from elsewhere that read a data set: `VOCDataset`, `build_dataset`, `get_loader`, `load_data`
 _READERS = re.compile(
-    r"\w*(?:Dataset|DataSet|DataModule|DataProvider)|(?:get|build|create|make|load|prepare|read)_\w*(?:data|dataset|loader)s?"
+    r"\w*(?:Dataset|DataSet|DataModule|DataProvider)|[A-Z]\w*Dataset(?!Config)[A-Z]\w*|(?:get|build|create|make|load|prepare|read)_\w*(?:data|dataset|loader)s?"
 )
 #: functions and methods from elsewhere that save to a place: `save_on_master`, `dump_results`, `model.save`
 _SAVES = re.compile(r"_*(?:save|save_\w+|(?:dump|export|write)_\w+|\w+_save|save[A-Z]\w*)")
+#: functions and methods from elsewhere that load weights from a file: `load_checkpoint`, `restore_model`
+_LOADS = re.compile(r"load_\w+|\w+_load|load[A-Z]\w*|restore\w*")
+_WEIGHTS_FILE = re.compile(r"[^/]\.(?:pth?|ckpt|bin|safetensors|tar|pdparams)$")
 #: keywords that say what is handed over, whoever takes it
 _DATA_KEYWORDS = frozenset("root data_root data_dir data_path dataset_path dataset_dir datadir root_dir".split())
+#: what has a root for weights: `get_model_file(name, root="~/.models")`
+_OF_MODELS = re.compile(r"model|weights|checkpoint|ckpt|pretrain|backbone|resnet|vgg", re.I)
 #: libraries whose readers are known, or take names and values instead of places
 _KNOWN = frozenset("torch torchvision torchaudio tensorflow keras mindspore mindvision sklearn pandas paddle".split())
 _NOT_FOLDERS = frozenset({"mindspore.dataset.GeneratorDataset", "mindspore.dataset.NumpySlicesDataset"})
+
+
+def is_weights_file(text: str) -> bool:
+    """Whether a file holds weights beyond doubt."""
+    return _WEIGHTS_FILE.search(text) is not None
 
 
 def find_sinks(draft: Draft) -> list[Sink]:
@@ -135,8 +166,10 @@ def find_sinks(draft: Draft) -> list[Sink]:
     for call in draft.calls():
         if id(call) in added:
             continue
-        if draft.resolve(call.func) in _MOVES:
-            both = (_at(call, 0, "src", None, False), _at(call, 1, "dst", Role.OUTPUT, False))
+        if (name := draft.resolve(call.func)) in _MOVES or name in _FOLDER_MOVES:
+            (before, source), (after, target) = _FOLDER_MOVES.get(name, ((0, "src"), (1, "dst")))
+            is_folder = name == "shutil.copytree"
+            both = (_at(call, before, source, None, is_folder), _at(call, after, target, Role.OUTPUT, is_folder))
             found += [sink for sink in both if sink is not None]
             continue
         if draft.resolve(call.func) == "datasets.load_dataset":
@@ -152,7 +185,8 @@ def find_sinks(draft: Draft) -> list[Sink]:
 
 def _is_ours(draft: Draft, function: cst.FunctionDef) -> bool:
     """A function that an earlier adaptation added: its paths are where they belong."""
-    return function.name.value.startswith("resume_") and "OUTLAST_CHECKPOINT" in draft.source(function)
+    is_resume = function.name.value.startswith("resume_") and "OUTLAST_CHECKPOINT" in draft.source(function)
+    return is_resume or function.name.value == HELPER
 
 
 def _dataset_files(call: cst.Call) -> list[Sink]:
@@ -168,37 +202,62 @@ def _dataset_files(call: cst.Call) -> list[Sink]:
 
 def _guesses(draft: Draft, call: cst.Call) -> list[Sink]:
     """What is handed to a reader of data whose body is in another file."""
-    own = {each.name.value for each in draft.nodes if isinstance(each, cst.FunctionDef | cst.ClassDef)}
+    own = draft.function_names | draft.class_names
     name = tail(call.func)
-    named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value in _DATA_KEYWORDS]
+    named = [
+        arg.value for arg in call.args
+        if arg.keyword is not None and arg.keyword.value in _DATA_KEYWORDS
+        and not (arg.keyword.value.startswith("root") and _OF_MODELS.search(name))
+    ]  # fmt: skip
     if argument(call, "download") and (place := next(iter(named), positional(call, 0))) is not None:
         return [Sink(call, place, Role.DATA, True, is_guess=not named)]
-    if named and name not in own:
-        return [Sink(call, value, Role.DATA, is_guess=True) for value in named]
+    handed = [] if name in own else list(handed_over(call))
+    if (named and name not in own) or handed:
+        data = [Sink(call, value, Role.DATA, is_guess=True) for value in named]
+        done = {id(value) for value in named}
+        return data + [Sink(call, *each, is_guess=True) for each in handed if id(each[0]) not in done]
     if _SAVES.fullmatch(name) and name not in own:
         return [Sink(call, arg.value, Role.OUTPUT, is_guess=True) for arg in call.args if not arg.star]
+    is_read = bool(_READERS.fullmatch(name))
+    if _LOADS.fullmatch(name) and not is_read and name not in own:
+        told = [
+            Sink(call, *each, is_guess=True, is_named=True)
+            for each in told_by_name(call)
+            if not is_weights_file(inner(each[0]))
+        ]
+        return told or [Sink(call, arg.value, Role.WEIGHTS, is_guess=True) for arg in call.args if not arg.star]
     if (
-        not _READERS.fullmatch(name)
+        not is_read
         or name in own
-        or name == "load_dataset"
+        or (name == "load_dataset" and "." not in draft.resolve(call.func))
         or draft.resolve(call.func).partition(".")[0] in _KNOWN
     ):
-        return []
+        is_out = not is_read and _leads_out(draft, call, own)
+        return [Sink(call, *each, is_guess=True, is_named=True) for each in told_by_name(call)] if is_out else []
     return [Sink(call, arg.value, Role.DATA, is_guess=True) for arg in call.args if not arg.star]
+
+
+def _leads_out(draft: Draft, call: cst.Call, own: frozenset[str]) -> bool:
+    """Whether a call is one of a function of another file that is no library, also by `from data import *`."""
+    if is_elsewhere(draft, call):
+        return True
+    name = call.func.value if isinstance(call.func, cst.Name) else ""
+    stars = [node for node in draft.star_imports if node.relative or not is_library(dotted(node.module))]
+    return bool(stars) and bool(name) and name not in own | draft.assigned_names and not hasattr(builtins, name)
 
 
 def _sink(draft: Draft, call: cst.Call) -> Sink | None:
     name, last = draft.resolve(call.func), tail(call.func)
+    plain = _COMPAT.sub("tensorflow.", name)
     for table, role, is_folder in (
         (_READS, Role.DATA, False), (_READ_FOLDERS, Role.DATA, True), (_WEIGHTS, Role.WEIGHTS, False),
         (_WRITES, Role.OUTPUT, False), (_WRITE_FOLDERS, Role.OUTPUT, True),
         (_STATE_FOLDERS, Role.OUTPUT, True), (_ASKS, None, False),
     ):  # fmt: skip
-        if name in table:
+        place = table.get(name) or table.get(plain)
+        if place is not None:
             is_written = table is _READS and last in _OPENERS and _writes(call)
-            return _at(
-                call, *table[name], Role.OUTPUT if is_written else role, is_folder, makes=table is _WRITE_FOLDERS
-            )
+            return _at(call, *place, Role.OUTPUT if is_written else role, is_folder, makes=table is _WRITE_FOLDERS)
     if name in ("open", "io.open", "codecs.open") and isinstance(call.func, cst.Name | cst.Attribute):
         return _at(call, 0, "file", Role.OUTPUT if _writes(call) else Role.DATA, False)
     if name.startswith("pandas.read_"):
@@ -217,6 +276,8 @@ def _sink(draft: Draft, call: cst.Call) -> Sink | None:
 def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
     if last in _LIGHTNING and (name.startswith(("lightning", "pytorch_lightning")) or argument(call, _LIGHTNING[last])):
         return _at(call, 0 if last != "WandbLogger" else 1, _LIGHTNING[last], Role.OUTPUT, True)
+    if name.startswith("ignite.") and last in ("ModelCheckpoint", "Checkpoint"):
+        return _at(call, last == "Checkpoint", "dirname" if last != "Checkpoint" else "save_handler", Role.OUTPUT, True)
     if last == "ModelCheckpoint":
         # MindSpore names the folder, Keras the file.
         if name.startswith("mindspore.") or argument(call, "directory"):
@@ -224,10 +285,12 @@ def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
         return _at(call, 0, "filepath", Role.OUTPUT, False)
     if TRAINING_ARGUMENTS.fullmatch(last):
         return _at(call, 0, "output_dir", Role.OUTPUT, True)
-    if last in _METHODS and not (last == "save_model" and len(call.args) > 1):
+    if last in _METHODS and not (last == "save_model" and len(call.args) > 1) and not takes_known_name(draft, call):
         return _at(call, *_METHODS[last])
     if not isinstance(call.func, cst.Attribute):
         return None
+    if last == "extractall":
+        return _at(call, 0, "path", None, True)  # where that is, is for those to say that read there
     owner = tail(call.func.value)
     if last in ("save", "restore") and _SAVERS.search(owner.lower()):
         return _at(call, 1, "save_path", Role.OUTPUT if last == "save" else Role.WEIGHTS, False)
@@ -246,7 +309,7 @@ def _is_path(draft: Draft, node: cst.BaseExpression) -> bool:
         return isinstance(node.operator, cst.Divide) and _is_path(draft, node.left)
     if isinstance(node, cst.Call):
         return draft.resolve(node.func) in ("pathlib.Path", "pathlib.PurePath")
-    return isinstance(node, cst.Name) and "pathlib" in draft.names.roots
+    return isinstance(node, cst.Name | cst.Attribute) and "pathlib" in draft.names.roots
 
 
 def _at(

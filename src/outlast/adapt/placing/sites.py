@@ -12,6 +12,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.placing.sources import Literal
 from outlast.migrate.tree import inner
 
+_DRIVE = re.compile(r"[A-Za-z]:/")
 _PLACEHOLDER = re.compile(r"%[-0-9.]*[a-zA-Z(]|\{|[*?]")
 
 
@@ -23,6 +24,7 @@ class Site:
     text: str  # up to the first placeholder of an f-string
     is_folder: bool
     is_here: bool = False  # `"./"` as the whole of an argument: nothing can follow right behind it
+    keeps_name: bool = False  # a folder that must not be the contract's own, which is there from the start
 
     @property
     def is_formatted(self) -> bool:
@@ -32,10 +34,21 @@ class Site:
     def folders(self) -> list[str]:
         """The folders of the path, without a leading `./`."""
         folder = self.text.rstrip("/") if self.is_folder and not self.is_formatted else self.text.rpartition("/")[0]
+        folder = folder.rpartition("/")[0] if self.keeps_name else folder
         parts = folder.split("/") if folder or self.text.startswith("/") else []
         # A folder whose name is filled in or found later must stay where the filling in finds it.
         whole = list(itertools.takewhile(lambda part: not _PLACEHOLDER.search(part), parts))
         return whole[1:] if whole[:1] == ["."] else whole
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a part of it is filled in, or found, when the script runs."""
+        return self.is_formatted or _PLACEHOLDER.search(self.text) is not None
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether it begins at a root: of the machine, or of a drive of Windows."""
+        return self.text.startswith("/") or _DRIVE.match(self.text) is not None
 
     @property
     def is_opaque(self) -> bool:

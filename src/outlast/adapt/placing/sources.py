@@ -9,6 +9,7 @@ import libcst as cst
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.migrate.tree import inner
 
 Literal = cst.SimpleString | cst.FormattedString
 
@@ -55,3 +56,18 @@ class Use:
     @property
     def role(self) -> Role | None:
         return self.sink.role
+
+    @property
+    def is_read(self) -> bool:
+        return self.role in (Role.DATA, Role.WEIGHTS)
+
+
+def at_literal(node: Literal, use: Use) -> Use:
+    """`"out/"` is a folder, whatever follows; `"out"` only if that begins with a slash."""
+    is_folder = use.is_folder or (bool(use.after) and isinstance(node, cst.SimpleString) and inner(node).endswith("/"))
+    return replace(use, literal=node, is_folder=is_folder)
+
+
+def unwrapped(use: Use, is_path: bool = True) -> Use:
+    """What is a path object cannot be joined as text."""
+    return replace(use, whole=None, put=None) if is_path else use

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from outlast.adapt.arguments.setup import Option, Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
+from outlast.adapt.placing.company import is_apart
+from outlast.adapt.placing.tails import Tails
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, tail
+from outlast.migrate.tree import argument
 
 
 def relax(draft: Draft, setup: Setup, option: Option, name: str) -> bool:
     """Let a required option of argparse be left out when the contract's is given; `wire_options` then asks for it."""
     asked = argument(option.call, "required") if option.call is not None else None
     if asked is None:
-        return False
+        return setup.let_out(option, name)
     if setup.kind == "created":
         draft.replace(asked.value, f"not {setup.value(name)}")
     elif setup.missing(option):
@@ -24,9 +28,18 @@ def relax(draft: Draft, setup: Setup, option: Option, name: str) -> bool:
 
 
 def wire_options(
-    draft: Draft, setup: Setup, role: Role, name: str, given: Value, options: dict[str, bool]
+    draft: Draft,
+    setup: Setup,
+    role: Role,
+    name: str,
+    given: Value,
+    options: dict[str, bool],
+    written: Sequence[str] = (),
 ) -> list[str]:
-    """Lines that give the contract's option to the options the script has for the same thing."""
+    """Lines that give the contract's option to the options the script has for the same thing.
+
+    `written`: folders that stand in the script.
+    """
     lines: list[str] = []
     endings: list[str] = []
     value = given.first
@@ -36,6 +49,11 @@ def wire_options(
         draft.say(Kind.DIFFERS, "options", draft.first, said, "pass them yourself: outlast run … -- --NAME=PATH")
         return lines
     parents = _parents(setup, options)
+    options = {own: is_folder and not setup.options[own].is_many for own, is_folder in options.items()}
+    beside = [own for own in options if own not in parents and setup.options.get(name) is not setup.options[own]]
+    # Several values of one option are places whose names are not known here.
+    known = [[""] * 2 if setup.options[own].is_many else [setup.options[own].default] for own in beside]
+    tails = Tails(draft, role, [*(place for places in known for place in places), *written])
     # A folder is replaced behind what lies in it, which is told by where it lay.
     for own, is_folder in sorted(options.items(), key=lambda item: item[0] in parents.values()):
         option, target = setup.options[own], setup.own_value(own)
@@ -43,26 +61,32 @@ def wire_options(
             continue
         where = option.call or draft.first
         shown = option.shown
-        whole = role is Role.WEIGHTS or (is_folder and all(parents.get(each) == own for each in options if each != own))
+        others = [each for each in options if each != own and option.may_meet(setup.options[each])]
+        whole = role is Role.WEIGHTS or (is_folder and all(parents.get(each) == own for each in others))
+        if whole and role is not Role.WEIGHTS and option.default.strip("./"):
+            whole = not any(is_apart(place, option.default) for place in written)
         if whole and not _let_out(draft, setup, option, value):
             advice = f"pass it yourself: outlast run … -- {own.upper()}"
             draft.say(Kind.HAND, "options", where, f"{own} must be given, and --{name} cannot stand for it", advice)
             continue
-        below = f"os.path.basename(os.path.normpath({target}))"
+        each = "each" if option.is_many else target
+        new = value if whole else tails.of(value, each)
         if own in parents:
-            below = f"os.path.relpath({target}, {setup.own_value(parents[own])})"
-        new = value if whole else f"os.path.join({value}, {below})"
+            new = f"os.path.join({value}, os.path.relpath({each}, {setup.own_value(parents[own])}))"
         if is_folder and option.default.endswith("/"):
             # The script may go on with a name right behind it.
-            new = f'os.path.join({new}, "")' if whole else new.removesuffix(")") + ', "")'
+            is_plain = not whole and new.startswith("os.path.join(")
+            new = new.removesuffix(")") + ', "")' if is_plain else f'os.path.join({new}, "")'
         kind = argument(option.call, "type") if option.call is not None else None
-        if kind is not None and tail(kind.value) == "Path":
+        if kind is not None and draft.resolve(kind.value) in ("pathlib.Path", "pathlib.PurePath"):
             new = f"{draft.source(kind.value)}({new})"  # the script may divide it
+        new = f"[{new} for each in {target}]" if option.is_many else new
         is_open = not whole and not option.default and not option.is_required and not option.is_positional
-        lines += [f"    if {target}:", f"        {target} = {new}"] if is_open else [f"    {target} = {new}"]
+        asked = option.asked(target, is_set=not whole) or (target if is_open else "")
+        lines += [f"    if {asked}:", f"        {target} = {new}"] if asked else [f"    {target} = {new}"]
         if whole and (option.is_positional or option.is_required) and setup.missing(option):
             endings += [f"elif {target} is None:", *setup.missing(option)]
-        said = f"{shown} follows --{name}{'' if whole or own in parents else ' by its last name'}"
+        said = f"{shown} follows --{name}{'' if whole or own in parents else f' {tails.said}'}"
         if whole or option.default or option.is_set:
             draft.say(Kind.CHANGED, "options", where, said)
             continue
@@ -83,7 +107,8 @@ def _parents(setup: Setup, options: dict[str, bool]) -> dict[str, str]:
         for own, place in places.items()
         for other, folder in places.items()
         if options[other] and folder and place.startswith(folder + "/")
-    }
+        and setup.options[other].commands <= setup.options[own].commands
+    }  # fmt: skip
 
 
 def _let_out(draft: Draft, setup: Setup, option: Option, value: str) -> bool:
@@ -92,6 +117,9 @@ def _let_out(draft: Draft, setup: Setup, option: Option, value: str) -> bool:
         return True
     if setup.kind != "created" and not setup.missing(option):
         return False
+    if setup.kind == "click":
+        draft.insert(draft.span(option.call)[1] - 1, ", required=False")
+        return True
     end = draft.span(option.call)[1] - 1
     comma = "" if draft.data[:end].rstrip().endswith(b",") else ", "
     draft.insert(end, comma + (f'nargs="?" if {value} else None' if setup.kind == "created" else 'nargs="?"'))

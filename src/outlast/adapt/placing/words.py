@@ -106,7 +106,7 @@ class Words:
             source = self._draft.source(use.other)
             for load in self._loads.get(self._key(use.other), []):
                 is_known = any(id(each) in inside for each in (load, *self._draft.above(load)))
-                is_shown = self._is_told(load) or _is_middle(self._draft, load)
+                is_shown = self._is_told(load) or is_middle(self._draft, load)
                 if not is_known and not is_shown and self._draft.source(load) == source:
                     assert isinstance(load, cst.BaseExpression)
                     found[id(load)] = replace(use, other=load)
@@ -125,15 +125,29 @@ class Words:
         others = [
             node
             for node in self._loads.get(self._key(hop.node), [])
-            if id(node) not in self._leading and not self._is_told(node) and not _is_asked(self._draft, node)
+            if id(node) not in self._leading
+            and not self._is_told(node)
+            and not _is_asked(self._draft, node)
+            and not self._is_own(node)
         ]
         text = self._flow.spelling.of(hop.node)
         is_place = _is_path(text) or bool(_PLACE.search(tail(hop.node)))
-        return any(_is_middle(self._draft, node) for node in others) or (bool(others) and not is_place)
+        return any(is_middle(self._draft, node) for node in others) or (bool(others) and not is_place)
+
+    def _is_own(self, node: cst.CSTNode) -> bool:
+        """`self.root = join(root, self.root)`: what it was before is a part of what it is."""
+        line = next((each for each in self._draft.above(node) if isinstance(each, cst.Assign)), None)
+        return line is not None and any(self._key(each.target) == self._key(node) for each in line.targets)
 
     def _is_told(self, node: cst.CSTNode) -> bool:
-        """Whether somebody only reads it."""
-        return any(isinstance(each, cst.Call) and is_prose_call(tail(each.func)) for each in self._draft.above(node))
+        """Whether somebody only reads it: it is printed, or stands in what an error says."""
+        at = node
+        for each in self._draft.above(node):
+            is_printed = isinstance(each, cst.Call) and is_prose_call(tail(each.func))
+            if is_printed or isinstance(each, cst.Raise) or (isinstance(each, cst.Assert) and each.msg is at):
+                return True
+            at = each
+        return False
 
     def _key(self, node: cst.CSTNode) -> tuple[object, str]:
         if isinstance(node, cst.Name):
@@ -175,8 +189,12 @@ def is_unseen(draft: Draft, use: Use) -> bool:
     if use.role is not Role.OUTPUT or use.sink.is_guess or use.sink.makes or use.after or use.whole is None:
         return False
     path = use.sink.path
+    if draft.function_elsewhere(use.whole) is not None:
+        return False  # it is looked at there
     if isinstance(path, cst.Call):
         return tail(path.func) not in ("open", "BytesIO", "StringIO", "TemporaryFile", "NamedTemporaryFile")
+    if isinstance(path, cst.Attribute) and path.attr.value == "name" and tail(path.value) != "self":
+        return False  # of a file that was opened
     return isinstance(path, cst.Name | cst.Attribute) and bool(
         re.search("name", tail(path)) or _PLACE.search(tail(path))
     )
@@ -199,8 +217,12 @@ def _is_load(draft: Draft, node: cst.CSTNode) -> bool:
     parent = draft.parent(node)
     if isinstance(parent, cst.AssignTarget | cst.Param | cst.FunctionDef | cst.ClassDef | cst.NameItem):
         return False
-    if isinstance(parent, cst.AnnAssign | cst.AugAssign | cst.For | cst.CompFor) and parent.target is node:
+    at = node
+    while isinstance(parent, cst.Element | cst.Tuple | cst.List):  # `for name, path in …`
+        at, parent = parent, draft.parent(parent)
+    if isinstance(parent, cst.AnnAssign | cst.AugAssign | cst.For | cst.CompFor) and parent.target is at:
         return False
+    parent = draft.parent(node)
     if isinstance(parent, cst.Arg) and parent.keyword is node:
         return False
     return not (isinstance(parent, cst.Attribute) and parent.attr is node)
@@ -214,7 +236,7 @@ def _is_asked(draft: Draft, node: cst.CSTNode) -> bool:
     return isinstance(parent, cst.If | cst.UnaryOperation) or (isinstance(parent, cst.IfExp) and parent.test is node)
 
 
-def _is_middle(draft: Draft, node: cst.CSTNode) -> bool:
+def is_middle(draft: Draft, node: cst.CSTNode) -> bool:
     """Whether a value is put behind something else in a text."""
     parent = draft.parent(node)
     while isinstance(parent, cst.Arg) and isinstance(call := draft.parent(parent), cst.Call):

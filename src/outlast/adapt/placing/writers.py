@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.migrate.tree import argument, dotted, positional, tail
+from outlast.adapt.libraries import is_library
+from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _LIGHTNING = ("pytorch_lightning.", "lightning.", "lightning_fabric.")
 #: last name → (place, keyword) of a folder; what is called so makes it itself
@@ -16,7 +17,7 @@ _FOLDERS = {
     "TensorBoardLogger": (0, "save_dir"), "TestTubeLogger": (0, "save_dir"), "WandbLogger": (1, "save_dir"),
     "MLFlowLogger": (99, "save_dir"), "CometLogger": (99, "save_dir"), "BackupAndRestore": (0, "backup_dir"),
     "CheckpointManager": (1, "directory"), "SummaryCollector": (0, "summary_dir"), "SummaryRecord": (0, "log_dir"),
-    "save_state": (0, "output_dir"),
+    "save_state": (0, "output_dir"), "CheckpointCallback": (1, "save_path"),
 }  # fmt: skip
 #: last name → (place, keyword) of a file
 _FILES = {
@@ -29,9 +30,15 @@ _FILES = {
 #: full name → likewise
 _NAMED = {"torchaudio.save": (0, "uri"), "soundfile.write": (0, "file"), "scipy.io.wavfile.write": (0, "filename"),
           "paddle.save": (1, "path"), "imageio.get_writer": (0, "uri"),
-          "imageio.v2.get_writer": (0, "uri")}  # fmt: skip
+          "imageio.v2.get_writer": (0, "uri"), "shelve.open": (0, "filename")}  # fmt: skip
 #: keywords that name a folder for results, whoever takes them
-_KEYWORDS = ("logging_dir", "dirpath")
+_KEYWORDS = ("logging_dir", "dirpath", "tensorboard_log")
+#: what begins at a root: of the machine, of a drive of Windows
+_PLACE = re.compile(r"(?:/|[A-Za-z]:[/\\]).*\.\w+$")
+#: likewise, where code of another file takes them
+_HANDED = tuple("log_dir logdir save_dir output_dir out_dir checkpoint_dir ckpt_dir results_dir".split())
+#: what ultralytics does below the folder `project`
+_RUNS = frozenset({"train", "tune", "val", "predict"})
 _MODEL = re.compile(r"model|net", re.I)
 #: `save_pretrained_merged`, `save_pretrained_gguf`: what others make of `save_pretrained`
 _PRETRAINED = re.compile(r"save_pretrained_\w+")
@@ -47,11 +54,15 @@ _SUFFIX = re.compile(
 def written(draft: Draft, call: cst.Call) -> Iterator[tuple[cst.BaseExpression, bool]]:
     """The places that a call writes to, and whether each is a folder."""
     name, last = draft.resolve(call.func), tail(call.func)
-    for keyword in _KEYWORDS:
+    for keyword in (*_KEYWORDS, *(_HANDED if is_elsewhere(draft, call) else ())):
         named = argument(call, keyword)
         if named is not None:
             yield named.value, True
-    is_light = name.startswith(_LIGHTNING) or argument(call, "save_dir") is not None
+    project = argument(call, "project")
+    if project is not None and last in _RUNS and "ultralytics" in draft.names.roots:
+        yield project.value, True
+    has_folder = argument(call, "save_dir") is not None and not is_elsewhere(draft, call)
+    is_light = name.startswith(_LIGHTNING) or has_folder
     place: tuple[int, str] | None = None
     is_folder = True
     if last == "ModelCheckpoint" and name.startswith(_LIGHTNING):
@@ -60,10 +71,15 @@ def written(draft: Draft, call: cst.Call) -> Iterator[tuple[cst.BaseExpression, 
         place = (0, "save_dir")
     elif last in _FOLDERS or _PRETRAINED.fullmatch(last):
         place = _FOLDERS.get(last, (0, "save_directory"))
-    elif name in _NAMED or (last in _FILES and not name.startswith("mindspore.")):
+    elif name in _NAMED or (last in _FILES and not name.startswith("mindspore.") and not _is_own_saver(call)):
         place, is_folder = _NAMED.get(name) or _FILES[last], False
+    elif last in ("save", "write") and _is_prefixed(draft, call):
+        place, is_folder = (0, "file_prefix"), False
     elif last == "save" and is_saved(draft, call):
         place, is_folder = (0, _keyword(call)), False
+    owner = call.func.value if isinstance(call.func, cst.Attribute) else None
+    if place is not None and draft.may_be_ours(call) and not (owner is not None and _is_made(draft, owner)):
+        return  # its body tells
     if place is not None:
         named = argument(call, place[1]) if place[1] else None
         path = named.value if named is not None else positional(call, place[0])
@@ -71,13 +87,37 @@ def written(draft: Draft, call: cst.Call) -> Iterator[tuple[cst.BaseExpression, 
             yield path, is_folder
 
 
+def _is_own_saver(call: cst.Call) -> bool:
+    """`save_checkpoint(state, is_best, "x.pth")`: what is no method of a Trainer takes its place anywhere."""
+    return tail(call.func) == "save_checkpoint" and isinstance(call.func, cst.Name)
+
+
+def is_elsewhere(draft: Draft, call: cst.Call) -> bool:
+    """Whether what is called stands in another file that is no library."""
+    name = draft.resolve(call.func).lstrip(".")
+    return "." in name and not is_library(name)
+
+
 def takes_over(draft: Draft, call: cst.Call) -> bool:
     """Whether no other rule may speak of a call: Lightning's classes are called as those of Keras."""
     return draft.resolve(call.func).startswith(_LIGHTNING) and tail(call.func) in ("ModelCheckpoint", "CSVLogger")
 
 
+def _is_prefixed(draft: Draft, call: cst.Call) -> bool:
+    """`checkpoint.save("run/ckpt")` of TensorFlow 2, which puts a number behind it: that is no folder."""
+    if argument(call, "file_prefix") is not None:
+        return True
+    name = dotted(call.func.value) if isinstance(call.func, cst.Attribute) else ""
+    return bool(name) and any(
+        isinstance(node, cst.Assign) and isinstance(node.value, cst.Call)
+        and draft.resolve(node.value.func) in ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
+        and any(dotted(target.target) == name for target in node.targets)
+        for node in draft.nodes
+    )  # fmt: skip
+
+
 def _keyword(call: cst.Call) -> str:
-    return next((each for each in ("filepath", "fp", "path", "file_prefix") if argument(call, each) is not None), "")
+    return next((each for each in ("filepath", "fp", "path") if argument(call, each) is not None), "")
 
 
 def is_saved(draft: Draft, call: cst.Call) -> bool:
@@ -89,6 +129,8 @@ def is_saved(draft: Draft, call: cst.Call) -> bool:
     if path is None or path.star:
         return False
     is_alone = len([arg for arg in call.args if arg.keyword is None]) < 2
+    if isinstance(path.value, cst.SimpleString) and _PLACE.match(inner(path.value)):
+        return True  # whatever else it is told
     if is_alone and (_SUFFIX.search(draft.source(path.value)) or _MODEL.search(tail(owner))):
         return True
     return is_alone and (_is_made(draft, owner) or _is_trained(draft, owner))

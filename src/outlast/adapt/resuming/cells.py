@@ -19,6 +19,7 @@ from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.trained import kept_beside
 from outlast.adapt.resuming.uses import CALLED
+from outlast.adapt.whole import calls_of, is_seeded, search, words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, positional, tail
 
@@ -78,8 +79,8 @@ def mindspore_state(draft: Draft, values: Values, uses: CellUses) -> State:
 def are_spread(draft: Draft) -> bool:
     """Whether several processes train the same network together."""
     named = re.compile(r"mindspore\.(?:communication|mint\.distributed)\.")
-    return bool(draft.words & {"set_auto_parallel_context", "get_rank", "get_group_size"}) or any(
-        named.match(draft.resolve(call.func)) for call in draft.calls()
+    return bool(words_of(draft) & {"set_auto_parallel_context", "get_rank", "get_group_size"}) or any(
+        named.match(name) for name, _ in calls_of(draft)
     )
 
 
@@ -286,7 +287,7 @@ class Cells:
     # ---- reasons, and what to know
 
     def _refuse(self) -> None:
-        spread = _SPREAD.search(self.draft.text)
+        spread = search(_SPREAD, self.draft)
         if spread:
             said = f"each process holds a part of the network ({spread.group(0)}), and one file cannot"
             raise Refusal(said, self.values.loop.node, "let each process save its part by hand: outlast.save")
@@ -312,12 +313,11 @@ class Cells:
 
     def say_what_differs(self) -> None:
         draft, loop = self.draft, self.values.loop.node
-        drawn = [call for call in draft.calls() if _DRAWS.fullmatch(draft.resolve(call.func))]
+        drawn = [call for name, call in calls_of(draft) if _DRAWS.fullmatch(name)]
         if drawn:
             said = f"random numbers that MindSpore draws by itself ({tail(drawn[0].func)}) start anew in each stint"
             draft.say(Kind.DIFFERS, RULE, loop, said, "draw them from numpy to have the same numbers as without a stop")
-        seeded = any("seed" in word.lower() for word in draft.words)
-        for call in draft.calls() if not seeded else ():
+        for call in draft.calls() if not is_seeded(draft) else ():
             parts = positional(call, 0)
             if tail(call.func) == "split" and isinstance(parts, cst.List) and isinstance(call.func, cst.Attribute):
                 said = "split deals the samples anew in each start: a stint may train on what was kept for testing"

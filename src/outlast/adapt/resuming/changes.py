@@ -7,11 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.elements import filled_through
 from outlast.migrate.tree import tail
 
 _MUTATORS = frozenset(
     "append extend add update insert pop remove clear setdefault appendleft popleft sort reverse partial_fit fit step "
     "push shuffle permutation integers normal uniform random choice standard_normal randn".split()
+)
+#: Of these, the ones that lists, dictionaries, sets and queues have.
+_CONTAINER_METHODS = frozenset(
+    "append extend add update insert pop remove clear setdefault appendleft popleft sort reverse".split()
 )
 #: Functions that change what they are given.
 _FILL = frozenset({"shuffle", "fill_diagonal", "copyto", "place"})
@@ -32,11 +37,15 @@ def changed_in(
     for node in nodes:
         if isinstance(node, cst.AssignTarget | cst.AugAssign):
             yield _root(node.target)
+            if isinstance(node.target, cst.Subscript):
+                yield from filled_through(draft, node.target.value, origins)
         elif isinstance(node, cst.Call):
             if isinstance(node.func, cst.Attribute) and (
                 node.func.attr.value in _MUTATORS or is_object(_root(node.func))
             ):
                 yield _root(node.func)
+            if isinstance(node.func, cst.Attribute) and node.func.attr.value in _CONTAINER_METHODS:
+                yield from filled_through(draft, node.func.value, origins)
             function, fills = own.get(tail(node.func)), tail(node.func) in _FILL
             for at, arg in enumerate(node.args):
                 if isinstance(arg.value, cst.Name) and (

@@ -41,6 +41,7 @@ class Loop:
     top: cst.CSTNode  # the statement that counts: the loop, or the line before it that names the counter
     is_apart: bool = False  # it counts where the loop only finds a name, with other statements in between
     numbered: cst.Call | None = None  # enumerate(range(…)), which counts beside it
+    is_counted: bool = True  # False where only its condition tells that it goes on: `while not done`
 
     @property
     def first(self) -> cst.BaseExpression | None:
@@ -77,7 +78,12 @@ def find_loops(draft: Draft) -> list[Loop]:
 
 def named_first(found: list[Loop]) -> list[Loop]:
     """Those that are called like a training; all where none is."""
-    return [loop for loop in found if _NAMED.match(loop.variable)] or found
+    return [loop for loop in found if is_named(loop)] or found
+
+
+def is_named(loop: Loop) -> bool:
+    """Whether its rounds are called like those of a training."""
+    return bool(_NAMED.match(loop.variable))
 
 
 def find_counting(draft: Draft) -> list[Loop]:
@@ -160,7 +166,7 @@ def _is_top(draft: Draft, node: cst.For) -> bool:
 
 
 def find_while_loops(draft: Draft) -> list[Loop]:
-    """Outermost `while` loops with a counter that they change themselves, and a condition that changes nothing."""
+    """Outermost `while` loops that change what their condition asks for, or count; the condition changes nothing."""
     found = []
     for node in draft.nodes:
         if not isinstance(node, cst.While) or not isinstance(node.body, cst.IndentedBlock):
@@ -172,7 +178,22 @@ def find_while_loops(draft: Draft) -> list[Loop]:
         names = [name for name in changed if _is_true(node.test) or name in tested]
         if names:
             found.append(Loop(node, names[0], None, node))
+            continue
+        # `while not done`, `while self.step < self.steps`: what is asked for goes from round to round as well.
+        bound = {dotted(target) for target in _rebound(draft, node)}
+        asked = [dotted(each) for each in (node.test, *draft.below(node.test)) if dotted(each)]
+        fields = [name for name in asked if name.startswith("self.") and name.count(".") == 1]
+        names = [name for name in asked if name in bound and "." not in name] or fields
+        if names:
+            found.append(Loop(node, names[0], None, node, is_counted=False))
     return found
+
+
+def _rebound(draft: Draft, loop: cst.While) -> Iterator[cst.CSTNode]:
+    for node in draft.below(loop.body):
+        if isinstance(node, cst.AugAssign | cst.AssignTarget) and draft.scope(node) is draft.scope(loop):
+            whole = node.target
+            yield from [each.value for each in whole.elements] if isinstance(whole, cst.Tuple) else [whole]
 
 
 def is_plain_read(draft: Draft, node: cst.BaseExpression) -> bool:

@@ -8,10 +8,14 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.cells import are_spread
+from outlast.adapt.resuming.counted import count, find_counted
+from outlast.adapt.resuming.counters import is_plain_read
+from outlast.adapt.resuming.dealt import deal, find_dealt
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.pace import clock, is_quick, paced
 from outlast.adapt.resuming.parameters import mindspore_lines
 from outlast.adapt.resuming.ranks import may_be_several
+from outlast.adapt.resuming.renewed import is_due_next
 from outlast.adapt.resuming.state import RULE, Names, State, plain_lines, torch_lines
 from outlast.adapt.resuming.tensors import session_lines, tensorflow_lines
 from outlast.migrate.engine import Kind
@@ -23,6 +27,10 @@ _LINES = {
     "tensorflow": tensorflow_lines,
     "mindspore": mindspore_lines,
 }
+
+
+#: of more places than these, the lines would be most of the loop
+_FEW = 2
 
 
 def inject(
@@ -38,19 +46,30 @@ def inject(
     if (state.kind == "torch" and may_be_several(draft)) or (state.kind == "mindspore" and are_spread(draft)):
         names = dataclasses.replace(names, here=draft.free("saves_here"))
     draft.need_import("os")
+    if state.kind == "torch":
+        deal(draft, find_dealt(draft, values))
+    if state.kind in ("torch", "tensorflow"):
+        count(draft, find_counted(draft, values))
     before, after = _LINES[state.kind](draft, values, state, names, value)
     loop = values.loop
     when = [names.folder, *([names.here] if names.here else [])]
-    last = _is_last(draft, values)
+    quick = is_quick(draft, values, state.kind, state.steps)
+    anew = is_due_next(draft, values)
+    end = _end(draft, values) if quick or anew or values.outliving else ""
+    last = _is_last(draft, values, end)
     if values.outliving and last:
         when.append(last[0])
-    if is_quick(draft, values, state.kind, state.steps):
+    is_due = anew
+    if quick:
         due, now = draft.free("resume_due"), clock(draft)
         before.append(f"{due} = {now}")
-        is_due = f"{now} >= {due}"
+        is_due = " and ".join(each for each in (anew, f"{now} >= {due}") if each)
+        after = paced(after, due, now)
+    if quick or anew:
         # A training that is done stays done, however soon after its last checkpoint.
         when.append(f"({is_due} or {last[1]})" if last and not values.outliving else is_due)
-        after = paced(after, due, now)
+    if end and loop.stop is not None:
+        before.append(f"{end} = {draft.source(loop.stop)}")
     draft.add_before(loop.top, before)
     if loop.is_apart and isinstance(loop.node, cst.For):
         start = f" - ({draft.source(loop.first)})" if loop.first is not None else ""
@@ -58,12 +77,18 @@ def inject(
         draft.replace(loop.node.iter, f"itertools.islice({draft.source(loop.node.iter)}, {names.first}{start}, None)")
     elif loop.first is not None:
         draft.replace(loop.first, names.first)
+        if end and loop.stop is not None:
+            draft.replace(loop.stop, end)
+    elif end and loop.stop is not None:
+        draft.replace(loop.stop, f"{names.first}, {end}")
     elif loop.counter is not None:
         at = draft.start(loop.counter.args[0]) if loop.counter.args else draft.span(loop.counter)[1] - 1
         draft.insert(at, f"{names.first}, " if loop.counter.args else names.first)
     if loop.numbered is not None:
         draft.insert(draft.span(loop.numbered)[1] - 1, f", {names.first}")
-    draft.add_at_end(loop.node.body, [f"if {' and '.join(when)}:", *("    " + line for line in after)])
+    save = [f"if {' and '.join(when)}:", *("    " + line for line in after)]
+    draft.add_at_end(loop.node.body, save)
+    _save_early(draft, loop.node, save)
     kept = [name for name in state.kept if name != loop.variable]
     loaded = state.loaded if state.kind != "session" else ()
     what = ", ".join([*loaded, *(name for name, _ in state.groups), *state.tensors, *state.generators, *kept])
@@ -75,7 +100,41 @@ def inject(
     )
 
 
-def _is_last(draft: Draft, values: Values) -> tuple[str, str] | None:
+def _save_early(draft: Draft, loop: cst.For | cst.While, save: list[str]) -> None:
+    """Save also where `continue` ends a round; where there are many such places, they are told."""
+    ends = [
+        node for node in draft.below(loop.body)
+        if isinstance(node, cst.Continue)
+        and next(each for each in draft.above(node) if isinstance(each, cst.For | cst.While)) is loop
+    ]  # fmt: skip
+    for node in ends:
+        statement = draft.statement(node)
+        is_alone = isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1
+        if is_alone and len(ends) <= _FEW:
+            draft.add_before(statement, save)
+            continue
+        said = "a round that this line ends leaves no checkpoint: after a stop it is run again"
+        draft.say(Kind.DIFFERS, RULE, node, said, "put the rest of the round behind else: instead")
+
+
+def is_steady(draft: Draft, values: Values) -> bool:
+    """Whether the end of a loop can be asked for in each round, and is always the same."""
+    stop = values.loop.stop
+    if stop is None:
+        return True
+    names = {each.value for each in (stop, *draft.below(stop)) if isinstance(each, cst.Name)}
+    return is_plain_read(draft, stop) and not names & values.changed
+
+
+def _end(draft: Draft, values: Values) -> str:
+    """Where a loop ends, or a name for that where it is computed: it is computed once."""
+    loop = values.loop
+    if loop.stop is None or loop.is_apart or is_steady(draft, values):
+        return ""
+    return draft.free(f"{loop.variable.strip('_') or 'round'}_end")
+
+
+def _is_last(draft: Draft, values: Values, end: str) -> tuple[str, str] | None:
     """Expressions for "another round follows" and "this was the last one", at the end of a round."""
     loop = values.loop
     if isinstance(loop.node, cst.While) and not loop.is_endless:
@@ -83,7 +142,7 @@ def _is_last(draft: Draft, values: Values) -> tuple[str, str] | None:
         return f"({test})", f"not ({test})"
     if loop.stop is None:
         return None
-    stop = draft.source(loop.stop)
+    stop = end or draft.source(loop.stop)
     if loop.stride is not None and not isinstance(loop.stride, cst.Integer):
         # It may count downwards.
         rest = f"len(range({loop.variable}, {stop}, {draft.source(loop.stride)}))"

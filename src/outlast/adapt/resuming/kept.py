@@ -9,6 +9,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import PASSING, RULE, Refusal
+from outlast.adapt.resuming.visible import Visible
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
 
@@ -58,12 +59,14 @@ def is_plain(value: cst.BaseExpression | None) -> bool:
 def kept_fields(draft: Draft, values: Values, whole: list[str]) -> list[str]:
     """`self.best` and its like: plain at first, and changed by the class that holds the loop."""
     kept = []
-    for name, first in values.changing_fields().items():
-        if name in whole:
+    visible = Visible(draft, values)
+    for name, first in visible.changing("self").items() if values.owner is not None else ():
+        opened = any(isinstance(each, cst.Call) and tail(each.func) in NOT_KEPT for each in visible.field_values(name))
+        if name in whole or opened:
             continue
         if is_plain(first):
             kept.append(name)
-        elif isinstance(first, cst.Call):
+        elif isinstance(first, cst.Call) and tail(first.func) != "function":  # which only makes a graph of a method
             said = f"{name} starts anew in each stint"
             draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")
     return kept
@@ -80,7 +83,11 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
             continue
         if name == "self" or (origin is not None and any(isinstance(e, cst.Lambda) for e in draft.below(origin))):
             continue
-        if torch and not is_rebound and not _is_kept(draft, origin, made):
+        # `losses = state["losses"]` of the script's own checkpoint is what `losses = []` was before.
+        is_kept = _is_kept(draft, origin, made) or any(
+            isinstance(value, cst.List | cst.Dict | cst.Set) for _, value in values.bindings.get(name, [])
+        )
+        if torch and not is_rebound and not is_kept:
             if isinstance(origin, cst.Call) and _is_updated(draft, values, name):
                 said = f"{name} starts anew in each stint"
                 draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")

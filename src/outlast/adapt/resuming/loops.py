@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.resuming.behind import bound_anew, is_variable
 from outlast.adapt.resuming.changes import changed_in
 from outlast.adapt.resuming.counters import Loop, is_plain_read
 from outlast.migrate.tree import argument, dotted, positional, tail
 
 _BINDERS = (cst.AssignTarget, cst.CompFor, cst.AsName, cst.Param, cst.ListComp, cst.GeneratorExp, cst.DictComp,
             cst.SetComp, cst.Lambda, cst.NamedExpr)  # fmt: skip
+
+#: Methods of accelerate, Fabric and Apex that wrap what they are given.
+_WRAPS = re.compile(r"prepare(?:_\w+)?|setup(?:_\w+)?|initialize")
 
 
 class Values:
@@ -23,19 +28,22 @@ class Values:
         self.loop = loop
         self.scope: Scope = draft.scope(loop.node)
         self.origins: dict[str, cst.BaseExpression | None] = {}
+        #: what made those that a library has wrapped since: `scheduler = accelerator.prepare(scheduler)`
+        self.wrapped: dict[str, cst.BaseExpression | None] = {}
         #: name → every statement that binds it before the loop, with the value
         self.bindings: dict[str, list[tuple[cst.CSTNode, cst.BaseExpression | None]]] = {}
         start, end = draft.span(loop.node)
         self._body = [node for node in draft.below(loop.node.body) if draft.scope(node) is self.scope]
         self._before(start)
         self.changed = self.bound | set(changed_in(draft, self._body, self.origins))
-        after = [node for node in self._own() if draft.start(node) >= end]
+        after = [node for node in self._own() if draft.start(node) >= end and is_variable(draft, node)]
         #: bound in the loop alone, read behind it
+        read = {node.value for node in after if node.value in self.bound and node.value not in self.origins}
         self.outliving = {
-            node.value
-            for node in after
-            if isinstance(node, cst.Name) and node.value in self.bound and node.value not in self.origins
+            name for name in read if not bound_anew(draft, [each for each in after if each.value == name])
         }
+        #: bound in some rounds alone, used in all; whoever finds them adds them here
+        self.occasional: set[str] = set()
         is_read = any(node.value == loop.variable and not self._is_counted_anew(node) for node in after)
         # What a `while` loop counts with is there before it and saved like any value; a `for` loop binds it.
         if is_read and loop.counter is not None:
@@ -43,14 +51,33 @@ class Values:
 
     @property
     def now_and_then(self) -> list[str]:
-        """Names that only some rounds bind, and that are read behind the loop: `best_epoch` of the best round."""
+        """Names that only some rounds bind, and that are read behind the loop or later: `best_epoch` of the best."""
         always = {
             name
             for node in self._body
             for name in targets_of(node)
             if not any(isinstance(each, cst.If) for each in _until(self.draft, node, self.loop.node))
         }
-        return sorted(self.outliving - always - {self.loop.variable})
+        return sorted((self.outliving | self.occasional) - always - {self.loop.variable})
+
+    @property
+    def _opened(self) -> set[str]:
+        """Names that a `with` or an `except` gives, and nothing else: they are closed, or gone, when the round ends."""
+        withs = {tail(node.name) for node in self._body if isinstance(node, cst.AsName)}
+        return withs - {name for node in self._body if not isinstance(node, cst.AsName) for name in targets_of(node)}
+
+    @property
+    def outlives_its_end(self) -> bool:
+        """Whether the round that a `break` ends binds all that is read behind: after a stop it is run again."""
+        ends = [self.draft.start(node) for node in self._body if isinstance(node, cst.Break)]
+        first = {
+            name
+            for node in self._body
+            for name in targets_of(node)
+            if ends and self.draft.start(node) < min(ends)
+            and not any(isinstance(each, cst.If) for each in _until(self.draft, node, self.loop.node))
+        }  # fmt: skip
+        return bool(ends) and self.outliving <= {*first, *self.now_and_then, self.loop.variable}
 
     def _is_counted_anew(self, node: cst.Name) -> bool:
         """Whether another loop with the same counter gives a name its value."""
@@ -77,6 +104,7 @@ class Values:
             ):
                 targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
                 for target in targets:
+                    self._follow_wrapped(target, node.value)
                     self._originate(target, node.value, self.draft.statement(node))
             elif (
                 isinstance(node, cst.AsName)
@@ -100,18 +128,27 @@ class Values:
                 part = value.elements[at].value if same and isinstance(value, cst.Tuple) else value
                 self._originate(element.value, part, where)
 
+    def _follow_wrapped(self, target: cst.CSTNode, value: cst.BaseExpression | None) -> None:
+        """What is handed back in the order in which it was given is still what it was."""
+        targets = [each.value for each in target.elements] if isinstance(target, cst.Tuple | cst.List) else [target]
+        given: list[cst.BaseExpression | None] = [None] * len(targets)
+        if isinstance(value, cst.Call) and _WRAPS.fullmatch(tail(value.func)) and len(value.args) == len(targets):
+            names = ["" if arg.star or arg.keyword else tail(arg.value) for arg in value.args]
+            given = [self.wrapped.get(name) or self.origins.get(name) for name in names]
+        self.wrapped.update((tail(each), made) for each, made in zip(targets, given, strict=True))
+
     def may_be_none(self, name: str) -> bool:
         """Whether a name can be `None` when the loop starts."""
         if name.startswith("self."):
-            return any(has_none(value) for value in self._field_values().get(name, []))
+            return any(has_none(value) for value in self.field_values().get(name, []))
         bindings = self.bindings.get(name, [])
-        sure = max((at for at, (where, _) in enumerate(bindings) if self._is_sure(where)), default=0)
+        sure = max((at for at, (where, _) in enumerate(bindings) if self.is_sure(where)), default=0)
         return any(has_none(value) for _, value in bindings[sure:])
 
     def may_be_missing(self, name: str) -> bool:
         """Whether a name can be unbound when the loop starts: each binding is in some branch, and so is each use."""
         bindings = self.bindings.get(name, [])
-        if not bindings or any(self._is_sure(where) for where, _ in bindings) or self._has_else(bindings):
+        if not bindings or any(self.is_sure(where) for where, _ in bindings) or self._has_else(bindings):
             return False
         uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
         asked = {word for where, _ in bindings for word in self._asked(where, self.scope)}
@@ -120,16 +157,22 @@ class Values:
 
     def condition(self, name: str) -> str:
         """The condition under which a name is there, where it is one that can be asked again."""
-        found = {self.condition_at(where) for where, _ in self.bindings.get(name, [])}
+        # `net, opt = load(path, net, opt)` needs what was there before.
+        made = [(at, value) for at, value in self.bindings.get(name, []) if not self._reads(value, name)]
+        found = {self.condition_at(where) for where, _ in made}
         return (found.pop() or "") if len(found) == 1 else ""
+
+    def _reads(self, value: cst.BaseExpression | None, name: str) -> bool:
+        below = self.draft.below(value) if value is not None else ()
+        return any(isinstance(each, cst.Name) and each.value == name for each in below)
 
     def condition_at(self, statement: cst.CSTNode) -> str | None:
         """The condition of a statement before the loop; empty where there is none, None where it cannot be asked."""
-        if self._is_sure(statement):
+        if self.is_sure(statement):
             return ""
         block = self.draft.parent(statement)
         around = self.draft.parent(block) if block is not None else None
-        if not isinstance(around, cst.If) or not self._is_sure(around) or around.body is not block:
+        if not isinstance(around, cst.If) or not self.is_sure(around) or around.body is not block:
             return None
         names = {each.value for each in (around.test, *self.draft.below(around.test)) if isinstance(each, cst.Name)}
         is_same = is_plain_read(self.draft, around.test) and not names & self.changed
@@ -148,7 +191,7 @@ class Values:
                     yield self.draft.source(part)
             before = each
 
-    def _is_sure(self, where: cst.CSTNode) -> bool:
+    def is_sure(self, where: cst.CSTNode) -> bool:
         """Whether a statement is always run before the loop: its block, or a `with` in it, holds the loop too."""
         around = {id(each) for each in self.draft.above(self.loop.node)} | {id(self.scope)}
         for each in self.draft.above(where):
@@ -166,10 +209,14 @@ class Values:
             if isinstance(block := self.draft.parent(where), cst.IndentedBlock)
         )
 
+    def above_in_loop(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """What is around a node, as far as the loop goes."""
+        return _until(self.draft, node, self.loop.node)
+
     @property
     def bound(self) -> set[str]:
-        """Names that the loop binds itself."""
-        return {name for node in self._body for name in targets_of(node) if name}
+        """Names that the loop binds itself, and that may hold something after its round."""
+        return {name for node in self._body for name in targets_of(node) if name} - self._opened
 
     @property
     def source(self) -> str:
@@ -186,36 +233,16 @@ class Values:
         calls = any(dotted(call.func).startswith("self.") for call in self.draft.calls(self.loop.node.body))
         return self.draft.source(self.owner) if calls and self.owner is not None else self.source
 
-    def changing_fields(self) -> dict[str, cst.BaseExpression]:
-        """`self.x` → its first value, for those that `__init__` sets and another method changes."""
-        first: dict[str, cst.BaseExpression] = {}
-        changed: set[str] = set()
-        for node in self.draft.below(self.owner) if self.owner is not None else ():
-            function = self.draft.scope(node)
-            begins = isinstance(function, cst.FunctionDef) and function.name.value == "__init__"
-            if isinstance(node, cst.Assign):
-                for target in (dotted(each.target) for each in node.targets):
-                    first.update({target: node.value} if begins else {})
-                    changed.update(() if begins else {target})
-            elif isinstance(node, cst.AugAssign) and not begins:
-                changed.add(dotted(node.target))
-            elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and not begins:
-                changed.update({dotted(node.func.value)} if node.func.attr.value in ("append", "extend") else ())
-        return {
-            name: value
-            for name, value in first.items()
-            if name in changed and name.startswith("self.") and name.count(".") == 1
-        }
-
     def fields(self) -> dict[str, cst.BaseExpression]:
         """`self.x` → its value, for those that the loop's class sets to one thing, or to that and `None`."""
         some = {
             name: [chosen(value) for value in values if not is_none(value)]
-            for name, values in self._field_values().items()
+            for name, values in self.field_values().items()
         }
         return {name: values[0] for name, values in some.items() if len(values) == 1 and values[0] is not None}
 
-    def _field_values(self) -> dict[str, list[cst.BaseExpression]]:
+    def field_values(self) -> dict[str, list[cst.BaseExpression]]:
+        """`self.x` → everything that the loop's class sets it to."""
         found: dict[str, list[cst.BaseExpression]] = {}
         for node in self.draft.below(self.owner) if self.owner is not None else ():
             if isinstance(node, cst.Assign):
@@ -253,9 +280,9 @@ class Values:
         counter = self.loop.variable if self.loop.counter is not None else "_"
         found = [name for name in self.origins if name in self.changed and name not in (counter, "_")]
         found = [name for name in found if self.is_surely_there(name) or not self._is_made_anew(name)]
-        return [name for name in found if not self._is_replaced(name)]
+        return [name for name in found if not self.is_replaced(name)]
 
-    def _is_replaced(self, name: str) -> bool:
+    def is_replaced(self, name: str) -> bool:
         """Whether each round that uses a name first gives it another value, in the block of all these uses."""
         end = self.draft.span(self.loop.node)[1]
         elsewhere = [self.draft.below(each.body) for each in self.draft.functions() if self.scope is self.draft.module]
@@ -278,7 +305,7 @@ class Values:
     def is_surely_there(self, name: str) -> bool:
         """Whether a name has a value when the loop starts, whatever branches are taken before."""
         bindings = self.bindings.get(name, [])
-        return not bindings or any(self._is_sure(where) for where, _ in bindings) or self._has_else(bindings)
+        return not bindings or any(self.is_sure(where) for where, _ in bindings) or self._has_else(bindings)
 
     def _is_made_anew(self, name: str) -> bool:
         """Whether each round that uses a name gives it a value first, and nothing behind the loop reads it."""

@@ -17,6 +17,8 @@ from outlast.adapt.resuming import ranks
 from outlast.adapt.resuming.loops import Values, parameters_of
 from outlast.adapt.resuming.state import Refusal
 from outlast.adapt.resuming.uses import CALLED, STEPPED, Uses
+from outlast.adapt.resuming.visible import own_classes, seen_elsewhere
+from outlast.adapt.whole import roots_of, words_of
 from outlast.migrate.tree import dotted, positional, tail
 
 #: what is called so has a state of its own, wherever it comes from
@@ -33,6 +35,8 @@ _SPREAD = re.compile(
     r"fully_shard|FullySharded|FSDP|deepspeed|parallelize_module|ZeroRedundancyOptimizer|megatron|colossalai|"
     r"ShardedDataParallel|fairscale|PipelineModule|tutel|fmoe"
 )
+#: classes of other libraries that step
+_OPTIMIZER = re.compile(r"Adam|SGD|RMSprop|Adagrad|Adadelta|Lamb|Lion|Adafactor|Optimizer$|RAdam|Ranger|LARS|Sophia")
 _TENSORS = re.compile(
     r"torch\.(?:zeros|ones|rand|randn|randint|full|empty|tensor|linspace|eye|\w+_like|from_numpy|Tensor|normal)|"
     r"torch\.nn\.(?:parameter\.)?Parameter|torch\.autograd\.Variable"
@@ -50,6 +54,7 @@ class Modules:
     asked: dict[str, str] = field(
         default_factory=dict
     )  # those that may have no state → what another file makes them of
+    wrapped: list[str] = field(default_factory=list)  # optimizers of another file: they may hold one, and have no state
 
     @property
     def names(self) -> list[str]:
@@ -58,14 +63,17 @@ class Modules:
 
 def find_modules(draft: Draft, values: Values, uses: Uses) -> Modules:
     """Everything that is trained, and what goes along. `Refusal` where that is not certain."""
-    spread = sorted(word for word in draft.words if _SPREAD.match(word))
+    spread = sorted(word for word in words_of(draft) if _SPREAD.match(word))
     if spread:
         said = f"each process holds a part of the model ({spread[0]}), and one file cannot"
-        raise Refusal(said, values.loop.node, "save with torch.distributed.checkpoint")
+        is_accelerated = "accelerate" in roots_of(draft)
+        advice = "accelerator.save_state and load_state" if is_accelerated else "torch.distributed.checkpoint"
+        raise Refusal(said, values.loop.node, f"save with {advice}")
     optimizers = find_optimizers(values, uses)
     groups = _groups(draft, uses)
     models = [name for each in optimizers for name in _given(draft, uses, each)]
     models += [name for name in _modules(draft, values, uses) if name not in (*models, *optimizers, *groups)]
+    models += _copies(draft, uses, models)
     held = [name for name in groups if "step" not in uses.elements[name]]  # models without names of their own
     tensors = [name for each in optimizers for name in _tensors(draft, uses, each) if name not in (*models, *groups)]
     if not models and not tensors and not held:
@@ -88,7 +96,8 @@ def find_modules(draft: Draft, values: Values, uses: Uses) -> Modules:
         whole.append(name)
         under.update({name: condition} if condition else {})
     foreign = {name: _foreign(draft, uses, name) for name in helpers if _is_foreign(draft, uses, name)}
-    return Modules(whole, groups, list(dict.fromkeys(tensors)), under, foreign)
+    wrapped = [name for name in optimizers if uses.made(name) is not None and _is_foreign(draft, uses, name)]
+    return Modules(whole, groups, list(dict.fromkeys(tensors)), under, foreign, wrapped)
 
 
 def _is_foreign(draft: Draft, uses: Uses, name: str) -> bool:
@@ -117,7 +126,9 @@ def is_helper(name: str, origin: cst.Call) -> bool:
 
 
 def _helps(uses: Uses, name: str, origin: cst.BaseExpression | None) -> bool:
-    made = uses.made(name)
+    made, wrapped = uses.made(name), uses.values.wrapped.get(name)
+    if isinstance(wrapped, cst.Call) and is_helper(name, wrapped):
+        return True
     if made is not None:
         return is_helper(name, made) and (name not in uses.holders or _has_state(uses, name))
     is_called_so = bool(_HELPERS.fullmatch(name.rpartition(".")[2]))
@@ -147,9 +158,9 @@ def _apex(draft: Draft, values: Values) -> dict[str, str]:
 
 
 def own_modules(draft: Draft) -> set[str]:
-    """Classes of the file that are modules, also through another one of it."""
+    """Classes of the program that are modules, also through another one of it."""
     found: set[str] = set()
-    classes = [node for node in draft.nodes if isinstance(node, cst.ClassDef)]
+    classes = list({**seen_elsewhere(draft, cst.ClassDef), **own_classes(draft)}.values())
     for _ in classes:
         found |= {
             node.name.value
@@ -178,11 +189,12 @@ def _shown(draft: Draft, uses: Uses) -> set[str]:
 def _modules(draft: Draft, values: Values, uses: Uses) -> list[str]:
     """Modules beside those that an optimizer was given: a critic, an average of the weights, a learned optimizer."""
     own, shown, found = own_modules(draft), _shown(draft, uses), []
-    for name, origin in uses.known.items():
+    for name, first in uses.known.items():
         if name not in uses.used:
             continue
-        if not isinstance(origin, cst.Call):
-            is_same = bool(_wrapped(origin)) and _wrapped(origin) in shown
+        origin = uses.made(name)
+        if origin is None:
+            is_same = bool(_wrapped(first)) and _wrapped(first) in shown
             found += [name] if name in shown and not is_same else []  # `features = model.features`
             continue
         makers = {tail(call.func) for call in (origin, *draft.calls(origin))}
@@ -193,6 +205,17 @@ def _modules(draft: Draft, values: Values, uses: Uses) -> list[str]:
         if (name in shown or is_made) and not is_plain and not is_other and not _is_passing(makers):
             found.append(name)
     return [name for name in found if not uses.alias(name)]
+
+
+def _copies(draft: Draft, uses: Uses, models: list[str]) -> list[str]:
+    """`target = copy.deepcopy(model)`: a network that follows another one, and is none of an optimizer's."""
+    found = []
+    for name in uses.known:
+        made = uses.made(name) if name in uses.used and name not in models else None
+        given = positional(made, 0) if made is not None and tail(made.func) == "deepcopy" else None
+        seen = uses.seen_as(dotted(given), draft.scope(given)) if given is not None else []
+        found += [name] if any(each in models and not rest for each, rest in seen) else []
+    return found
 
 
 def _wrapped(origin: cst.BaseExpression | None) -> str:
@@ -293,7 +316,10 @@ def find_optimizers(values: Values, uses: Uses) -> list[str]:
 
 def _is_torch(draft: Draft, uses: Uses) -> bool:
     """Whether a file that does not import torch trains with it: only torch goes backward from a loss."""
-    return "backward" in draft.words and not draft.names.roots & {"tensorflow", "paddle", "mxnet", "chainer", "jittor"}
+    homes = {id(home): home for home in (draft, *(draft.home(function) for function in uses.functions))}.values()
+    words = {word for home in homes for word in home.words}
+    roots = {root for home in homes for root in home.names.roots}
+    return "backward" in words and not roots & {"tensorflow", "paddle", "mxnet", "chainer", "jittor"}
 
 
 def _optimizes(draft: Draft, uses: Uses, name: str) -> bool:
@@ -315,4 +341,5 @@ def _optimizes(draft: Draft, uses: Uses, name: str) -> bool:
     )
     # Handed on to a function of another file, which steps it.
     is_handed = made is None and uses.known.get(name) is None and bool(re.match(r"optim", last)) and not methods
-    return (is_called_so and takes) or is_handed
+    is_known = made is not None and bool(_OPTIMIZER.search(tail(made.func)))
+    return (is_called_so and (takes or is_known)) or is_handed

@@ -15,7 +15,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
 from outlast.adapt.resuming.counters import find_loops, find_while_loops
 from outlast.migrate.context import is_prose_call
-from outlast.migrate.tree import argument, tail
+from outlast.migrate.tree import argument, inner, tail
 
 _STARTS = re.compile(
     r"(?:start|begin|initial|resume|resumed|first|last)_(?:epoch|step|iter|iteration|round)s?(?:_done)?|"
@@ -41,6 +41,8 @@ class OwnResume:
     flag: str = ""
     takes_value: bool = True
     setting: str = ""  # what decides instead of an option: a parameter, a field of a configuration
+    #: what is counted from, as far as nobody has to tell it to go on
+    starts: tuple[cst.BaseExpression, ...] = ()
 
     @property
     def is_asked(self) -> bool:
@@ -65,11 +67,26 @@ def find_own_resume(draft: Draft) -> OwnResume | None:
     flags = [_flag(draft, place, options) for place in counted]
     if not all(flags):
         settings = [flag or _setting(draft, place) for flag, place in zip(flags, counted, strict=True)]
-        return OwnResume(setting=next(each for each in settings if each) if all(settings) else "")
+        setting = next(each for each in settings if each) if all(settings) else ""
+        return OwnResume(setting=setting, starts=tuple(_start(draft, place) for place in counted))
     name = flags[0]
     option = options.get(name)
     is_switch = option is not None and option.call is not None and argument(option.call, "action") is not None
     return OwnResume(option.name if option is not None else name, takes_value=not is_switch)
+
+
+def is_on(draft: Draft, node: cst.BaseExpression) -> bool:
+    """Whether a name is that of an option that is on by itself."""
+    option = dict(argparse_options(draft)).get(tail(node))
+    return option is not None and _is_on(draft, option)
+
+
+def _start(draft: Draft, place: cst.CSTNode) -> cst.BaseExpression:
+    if isinstance(place, cst.Assign):
+        return place.value
+    first = next(loop.first for loop in find_loops(draft) if loop.node is place)
+    assert first is not None  # it was found by that
+    return first
 
 
 def _counted(draft: Draft) -> Iterator[cst.CSTNode]:
@@ -165,9 +182,11 @@ def _setting(draft: Draft, place: cst.CSTNode) -> str:
             around = draft.parent(node)
             is_asked = not isinstance(around, cst.Attribute | cst.Arg | cst.Subscript | cst.ComparisonTarget)
             is_asked = is_asked and not (isinstance(around, cst.Call) and around.func is node)
+            is_asked = is_asked or (_key(node) != "" and isinstance(around, cst.If | cst.IfExp | cst.BooleanOperation))
             if isinstance(around, cst.Comparison):
                 is_asked = is_asked and not isinstance(around.comparisons[0].operator, cst.In | cst.NotIn)
-            is_flag = isinstance(node, cst.Name | cst.Attribute) and bool(_FLAG.search(tail(node)))
+            is_named = isinstance(node, cst.Name | cst.Attribute) or _key(node) != ""
+            is_flag = is_named and bool(_FLAG.search(tail(node)))
             if is_flag and is_asked and tail(node) not in PASSED and _is_set_elsewhere(draft, node):
                 return draft.source(node)
     return ""
@@ -176,6 +195,8 @@ def _setting(draft: Draft, place: cst.CSTNode) -> str:
 def _is_set_elsewhere(draft: Draft, node: cst.CSTNode) -> bool:
     """Whether nothing in this file finds a value out, or turns it on: it is a parameter, or empty at first."""
     name = tail(node)
+    if name == "latest_checkpoint":  # what a manager of TensorFlow has found
+        return False
     values: list[cst.BaseExpression | None] = [
         each.value
         for each in draft.nodes
@@ -191,12 +212,19 @@ def _is_set_elsewhere(draft: Draft, node: cst.CSTNode) -> bool:
         for arg in call.args
         if arg.keyword is not None and arg.keyword.value == name
     ]
+    if _key(node):
+        values += [each.value for each in draft.nodes if isinstance(each, cst.DictElement) and inner(each.key) == name]
     known = [value for value in values if value is not None]
     is_empty = all(
         draft.source(value) in ("None", "False", "0", "''", '""') or isinstance(value, cst.Attribute | cst.Name)
         for value in known
     )
-    return is_empty and "True" not in map(tail, known) and bool(params or known or isinstance(node, cst.Attribute))
+    return is_empty and "True" not in map(tail, known) and bool(params or known or not isinstance(node, cst.Name))
+
+
+def _key(node: cst.CSTNode) -> str:
+    """The key of `config["preload"]`."""
+    return tail(node) if isinstance(node, cst.Subscript) and tail(node) != tail(node.value) else ""
 
 
 def _is_after(draft: Draft, assigned: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -211,6 +239,8 @@ def _is_on(draft: Draft, option: Option | None) -> bool:
 def _tests(draft: Draft, place: cst.CSTNode, depth: int) -> Iterator[cst.BaseExpression]:
     """Conditions around a place, also around the one call of its function."""
     before: cst.CSTNode = place
+    if isinstance(place, cst.Assign) and isinstance(place.value, cst.IfExp):
+        yield place.value.test
     for each in draft.above(place):
         if isinstance(each, cst.If) and before is each.body:
             yield each.test

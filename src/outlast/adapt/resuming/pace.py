@@ -33,6 +33,8 @@ def is_quick(draft: Draft, values: Values, kind: str, steps: frozenset[str] = fr
             isinstance(node, cst.For | cst.While) for node in draft.below(body)
         )
     depths = list(_steps(draft, body, {values.loop.node.body}, kind, steps))
+    if not depths and kind == "torch":  # it changes its weights by itself: `p.data -= rate * p.grad`
+        depths = list(_steps(draft, body, {values.loop.node.body}, "backward", steps))
     return bool(depths) and not any(depths)
 
 
@@ -63,8 +65,8 @@ def _is_step(call: cst.Call, kind: str) -> bool:
     name = tail(call.func)
     if not isinstance(call.func, cst.Attribute):
         return False
-    if kind == "session":
-        return name == "run"
+    if kind in ("session", "backward"):
+        return name == ("run" if kind == "session" else kind)
     return name in _STEPS or (name == "step" and not _BESIDE.fullmatch(tail(call.func.value)))
 
 

@@ -22,6 +22,7 @@ from outlast.adapt.resuming.state import (
     random_sources,
     round_pairs,
 )
+from outlast.adapt.whole import is_seeded
 from outlast.adapt.wrapping import add_helpers
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
@@ -79,7 +80,7 @@ def _first_process(here: str) -> str:
 
 def _pass_lines(draft: Draft, values: Values, names: Names) -> list[str]:
     """An iterator from before the loop deals another order in each round; the rounds that are done are passed over."""
-    if not any("seed" in word.lower() for word in draft.words) or values.loop.counter is None:
+    if not is_seeded(draft) or values.loop.counter is None:
         return []  # without a seed any order is as good
     lines = []
     by_hand = {tail(call.args[0].value) for call in draft.calls() if tail(call.func) == "next" and call.args}

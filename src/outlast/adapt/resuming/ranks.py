@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 import sys
 
+import libcst as cst
+
 from outlast.adapt.draft import Draft
+from outlast.adapt.whole import files_of, roots_of, search, words_of
+from outlast.migrate.tree import tail
 
 #: Said by scripts of which several processes run together.
 _SIGNS = re.compile(
@@ -36,17 +40,29 @@ _FIRST = {"horovod.torch": "{}.rank() == 0", "torch_xla.core.xla_model": "{}.is_
 
 
 def are_several(draft: Draft) -> bool:
-    """Whether the script speaks of processes that train together."""
-    return any(_SIGNS.fullmatch(word) for word in draft.words) or bool(_ENVIRONMENT.search(draft.text))
+    """Whether what is run of the program makes processes that train together, or joins them."""
+    return any(_is_sign(each, node) for each in files_of(draft) for node in each.nodes)
+
+
+def _is_sign(draft: Draft, node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.SimpleString):
+        return _ENVIRONMENT.fullmatch(node.value) is not None
+    if not isinstance(node, cst.Name) or not _SIGNS.fullmatch(node.value):
+        return False
+    # Who asks whether a model is such a one does not make it so, nor does who only imports the words.
+    around = tuple(draft.above(node))
+    is_asked = any(isinstance(each, cst.Call) and tail(each.func) == "isinstance" for each in around)
+    return not is_asked and not any(isinstance(each, cst.ImportAlias) for each in around)
 
 
 def may_be_several(draft: Draft) -> bool:
     """Whether there may be such processes: a word hints at them, or another file of the project could start them."""
-    if _ENVIRONMENT.search(draft.text):
+    if search(_ENVIRONMENT, draft) is not None:
         return True
-    return any(_HINTS.fullmatch(word) or _SIGNS.fullmatch(word) for word in draft.words) or not all(
-        map(is_library, draft.names.roots)
-    )
+    if any(_HINTS.fullmatch(word) or _SIGNS.fullmatch(word) for word in words_of(draft)):
+        return True
+    roots = {root.lstrip(".") for root in roots_of(draft)}
+    return not all(is_library(root) or root in draft.seen for root in roots if root)
 
 
 def is_library(root: str) -> bool:

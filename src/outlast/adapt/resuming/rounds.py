@@ -7,12 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from outlast.adapt.arguments.namespaces import called_name
 from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.needs import PASSED
+from outlast.adapt.resuming.ranks import are_several
 from outlast.adapt.resuming.state import Refusal
-from outlast.migrate.tree import dotted, tail
+from outlast.adapt.whole import roots_of
+from outlast.migrate.tree import argument, dotted, tail
 
 #: Libraries that choose the next training by what came out of those before.
 _SEARCHES = frozenset("optuna hyperopt ray skopt nni ax bayes_opt keras_tuner kerastuner nevergrad deap".split())
+_OF_PATHS = frozenset({"os", "path", "join", "environ", "get", "args", "opt"})
 _REPEATS = (cst.For, cst.While, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
@@ -24,9 +29,31 @@ def refuse_repeated(draft: Draft, node: cst.CSTNode) -> None:
         raise Refusal(said, node, "start each one as a run of its own, or save by hand: outlast.save")
 
 
+def refuse_shared_file(draft: Draft, loop: cst.CSTNode) -> None:
+    """Trainings that load one file behind their loops: for one that is passed, it is that of a later one."""
+    saved = {
+        _fixed(draft, arg.value) for call in draft.calls(loop) if "save" in tail(call.func) for arg in call.args
+    } - {""}  # fmt: skip
+    end = draft.span(loop)[1]
+    for call in draft.calls(draft.scope(loop)):
+        is_behind = draft.start(call) > end and "load" in tail(call.func)
+        if is_behind and any(_fixed(draft, arg.value) in saved for arg in call.args):
+            said = "each training loads a file behind its loop that the next one writes anew"
+            raise Refusal(said, call, "give the file the number of the training")
+
+
+def _fixed(draft: Draft, path: cst.CSTNode) -> str:
+    """How a path is spelled that is the same in each training, also below the folder of a contract."""
+    parts = [path, *draft.below(path)]
+    names = {part.value for part in parts if isinstance(part, cst.Name)} - _OF_PATHS
+    is_text = any(isinstance(part, cst.SimpleString) for part in parts)
+    is_same = is_text and all(name in PASSED or name.startswith("contract") for name in names)
+    return draft.source(path) if is_same and not isinstance(path, cst.FormattedString) else ""
+
+
 def may_count(draft: Draft, node: cst.CSTNode) -> bool:
     """Whether trainings that follow on one another can be told apart by counting them: each start has the same ones."""
-    if not draft.names.roots.isdisjoint(_SEARCHES):
+    if not roots_of(draft).isdisjoint(_SEARCHES):
         return False
     seen: set[int] = set()
     waiting = [node]
@@ -100,16 +127,78 @@ def _calls(draft: Draft, function: cst.FunctionDef) -> Iterator[cst.Call]:
             on = call.func.value
             is_new = isinstance(on, cst.Call) and tail(on.func) == owner.name.value
             is_self = dotted(on) == "self" and any(each is owner for each in draft.above(call))
-            if is_new or is_self or dotted(on) in made:
+            is_part = isinstance(on, cst.Subscript) and dotted(on.value) in made
+            if is_new or is_self or is_part or dotted(on) in made:
                 yield call
 
 
 def _instances(draft: Draft, name: str) -> set[str]:
+    """Names for objects of a class: what is made of it, lists and dictionaries of such, and what goes through these."""
+    found: set[str] = set()
+    for node in draft.nodes:
+        if isinstance(node, cst.Assign) and _makes(draft, node.value, name):
+            target = node.targets[0].target
+            found.add(dotted(target.value if isinstance(target, cst.Subscript) else target))
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            is_kept = tail(node.func) in ("append", "add", "insert")
+            is_kept = is_kept and any(_makes(draft, arg.value, name) for arg in node.args)
+            found.update({dotted(node.func.value)} if is_kept else ())
+    for node in draft.nodes:
+        if isinstance(node, cst.For | cst.CompFor):
+            through = {dotted(each) for each in (node.iter, *draft.below(node.iter))}
+            if not found.isdisjoint(through - {""}):
+                targets = (node.target, *draft.below(node.target))
+                found |= {each.value for each in targets if isinstance(each, cst.Name)}
+    return found - {""}
+
+
+def _makes(draft: Draft, value: cst.BaseExpression, name: str) -> bool:
+    """Whether a value is a new object of a class (`Net().to(device)`), or lists some."""
+    if isinstance(value, cst.Call):
+        if tail(value.func) == name:
+            return True
+        if isinstance(value.func, cst.Attribute) and _makes(draft, value.func.value, name):
+            return True
+        return any(
+            isinstance(arg.value, cst.List | cst.ListComp) and _makes(draft, arg.value, name) for arg in value.args
+        )
+    listed = isinstance(value, cst.List | cst.Tuple | cst.Dict | cst.ListComp | cst.DictComp | cst.BinaryOperation)
+    return listed and any(tail(call.func) == name for call in draft.calls(value))
+
+
+def leading_to(draft: Draft, node: cst.CSTNode) -> set[str]:
+    """Names of the functions by which a place of a file is reached."""
+    function = draft.scope(node)
+    found = {called_name(draft, function)} if isinstance(function, cst.FunctionDef) else set()
+    is_growing = bool(found)
+    while is_growing:
+        callers = {
+            called_name(draft, scope)
+            for call in draft.calls()
+            if tail(call.func) in found and isinstance(scope := draft.scope(call), cst.FunctionDef)
+        }
+        is_growing = not callers <= found
+        found |= callers
+    return found
+
+
+def started(draft: Draft) -> dict[str, cst.Call]:
+    """Functions that processes or threads run, with the last call that says so: `Process(target=train)`."""
     return {
-        dotted(node.targets[0].target)
-        for node in draft.nodes
-        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and tail(node.value.func) == name
+        tail(named.value): call
+        for call in draft.calls()
+        if tail(call.func) in ("Process", "Thread") and (named := argument(call, "target")) is not None
     }
+
+
+def refuse_processes(draft: Draft, node: cst.CSTNode) -> None:
+    """Processes that each run the training, and belong to no group: each would write the one checkpoint."""
+    names = leading_to(draft, node)
+    for each in (draft, *draft.others):
+        for name, call in started(each).items():
+            if name in names and repeated_at(each, call) is not None and not are_several(draft):
+                said = f"several processes run this training, each by {name}(), and the checkpoint is one"
+                raise Refusal(said, node, "let one process train, or save by hand what each one has: outlast.save")
 
 
 def _is_either(draft: Draft, one: cst.CSTNode, other: cst.CSTNode) -> bool:

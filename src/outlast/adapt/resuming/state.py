@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.ahead import fetched_ahead
+from outlast.adapt.resuming.aliases import weights_of
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.ranks import are_several, first_lines
+from outlast.adapt.whole import roots_of, search, words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
 
@@ -21,6 +24,7 @@ PASSING = frozenset(
     "TensorDataset time perf_counter load read_csv".split()
 )
 
+_CUDA = re.compile("[\"']cuda")
 #: Generators that hold their own numbers.
 _OWN_STATE = frozenset({"default_rng", "RandomState", "Generator", "SeedSequence", "PCG64", "MT19937"})
 
@@ -28,9 +32,18 @@ _OWN_STATE = frozenset({"default_rng", "RandomState", "Generator", "SeedSequence
 class Refusal(Exception):
     """Why a script is not made to resume, where, and what to do about it."""
 
-    def __init__(self, why: str, node: cst.CSTNode | None = None, advice: str = "", kind: Kind = Kind.HAND) -> None:
+    def __init__(
+        self,
+        why: str,
+        node: cst.CSTNode | None = None,
+        advice: str = "",
+        kind: Kind = Kind.HAND,
+        *,
+        is_absent: bool = False,
+    ) -> None:
+        """`is_absent`: the file has no training; another one of the program may."""
         super().__init__(why)
-        self.node, self.advice, self.kind = node, advice, kind
+        self.node, self.advice, self.kind, self.is_absent = node, advice, kind, is_absent
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,8 @@ class State:
     ] = ()  # lists and dictionaries of objects with a `state_dict`, each with its kind
     tensors: tuple[str, ...] = ()  # held by others too, so they are filled where they are
     steps: frozenset[str] = frozenset()  # what is called to make a step, where that has no name of its own
+    wrapped: frozenset[str] = frozenset()  # those of `loaded` that may only hold something with a state
+    partly: frozenset[str] = frozenset()  # those of `loaded` of which only what is trained is kept
     outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
 
 
@@ -66,6 +81,7 @@ class Names:
 
     @classmethod
     def choose(cls, draft: Draft, counter: str) -> Names:
+        counter = counter.rpartition(".")[2]
         first = draft.free(f"first_{counter}" if counter.strip("_") else "first_round")
         return cls(draft.free("resume_dir"), draft.free("resume_path"), first, draft.free("resumed"))
 
@@ -105,18 +121,30 @@ def round_pairs(values: Values) -> list[str]:
     return [f'"{counter}": {counter}'] if values.loop.counter is not None else []
 
 
-def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
-    """(key, how it is read, how it is put back) for each global source of random numbers that the script may use.
+def sometimes_pairs(values: Values) -> list[str]:
+    """What only some rounds bind and is read behind the loop, as parts of a checkpoint."""
+    return [f'**({{"{name}": {name}}} if "{name}" in locals() else {{}})' for name in values.now_and_then]
 
-    `Refusal` where its functions were imported by name and that of the module is taken: then it cannot be imported.
-    """
+
+def sometimes_lines(values: Values, names: Names) -> list[str]:
+    return [
+        line
+        for name in values.now_and_then
+        for line in (f'    if "{name}" in {names.state}:', f'        {name} = {names.state}["{name}"]')
+    ]
+
+
+def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
+    """(key, how it is read, how it is put back) for each global source of random numbers that the program may use."""
     found = []
-    used = {draft.resolve(call.func) for call in draft.calls()}
+    files = (draft, *draft.others)
+    used = {each.resolve(call.func) for each in files for call in each.calls()}
     is_global = any(each.startswith("numpy.random.") and each.rpartition(".")[2] not in _OWN_STATE for each in used)
     if is_global:
         numpy = _whole_module(draft, "numpy")
         found.append(("numpy_random", f"{numpy}.random.get_state()", f"{numpy}.random.set_state({{}})"))
-    if draft.names.name_for("random", [draft.module]) or any(each.startswith("random.") for each in used):
+    is_drawn = any(each.names.name_for("random", [each.module]) for each in files)
+    if is_drawn or any(each.startswith("random.") for each in used):
         plain = _whole_module(draft, "random")
         found.append(("random", f"{plain}.getstate()", f"{plain}.setstate({{}})"))
     return found
@@ -125,12 +153,22 @@ def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
 def _whole_module(draft: Draft, module: str) -> str:
     """What a module is called; `from random import shuffle` has only a part of it."""
     name = draft.names.name_for(module, [draft.module])
-    if not name and not draft.is_unbound(module):
-        advice = "import the module whole, under a name of its own: import random as chance"
-        raise Refusal(f"it cannot go on: {module} is the name of something else than the module", None, advice)
+    if not name and not draft.is_unbound(module) and not _is_only_module(draft, module):
+        draft.need_import("importlib")  # the script has something else of that name
+        return f'importlib.import_module("{module}")'
     if not name:
         draft.need_import(module)
     return name or module
+
+
+def _is_only_module(draft: Draft, module: str) -> bool:
+    """Whether a name is that of the module wherever it stands: functions may import it for themselves."""
+    return all(
+        draft.resolve(node) == module
+        for node in draft.nodes
+        if isinstance(node, cst.Name) and node.value == module
+        and not (isinstance(parent := draft.parent(node), cst.Attribute) and parent.attr is node)
+    )  # fmt: skip
 
 
 def plain_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
@@ -139,6 +177,7 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
     pairs = [
         *round_pairs(values),
         *(f'"{name}": {name}' for name in state.kept),
+        *sometimes_pairs(values),
         *(f'"{key}": {read}' for key, read, _ in numbers),
     ]
     before = [
@@ -149,6 +188,7 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
         f"        {names.state} = pickle.load({held})",
         *count_lines(values, names),
         *(f'    {name} = {names.state}["{name}"]' for name in state.kept),
+        *sometimes_lines(values, names),
         *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
     ]
     after = [
@@ -162,14 +202,15 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
 
 def torch_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
     torch = torch_name(draft)
+    helpers = draft.once("wrapped", lambda: _wrapped_helpers(draft)) if state.wrapped else ("", "")
     drawn, put_back = torch_random(draft, names, torch)
     uses_cuda = _uses_cuda(draft)
     pairs = [
-        *round_pairs(values), *(f'"{name}": {_state_of(name, state)}' for name in state.loaded),
+        *round_pairs(values), *(f'"{name}": {_state_of(name, state, helpers[0])}' for name in state.loaded),
         *(f'"{name}": {_states_of(name, kind)}' for name, kind in state.groups),
         *(f'"{name}": {name}.detach()' for name in state.tensors),
         *(f'"{name}": {name}.get_state()' for name in state.generators), *(f'"{name}": {name}' for name in state.kept),
-        *(f'**({{"{name}": {name}}} if "{name}" in locals() else {{}})' for name in values.now_and_then), *drawn,
+        *sometimes_pairs(values), *drawn,
     ]  # fmt: skip
     # Tensors inside of kept values come back to where they were; one process on one kind of device has them there.
     is_placed = uses_cuda and not names.here and any(_may_hold_tensors(values, name) for name in state.kept)
@@ -180,17 +221,13 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         f"if {names.folder} and os.path.exists({names.path}):",
         f"    {load_line(names, torch, is_placed=is_placed)}",
         *count_lines(values, names),
-        *(line for name in state.loaded for line in _load_lines(name, state, names)),
+        *(line for name in state.loaded for line in _load_lines(name, state, names, helpers[1])),
         *(line for name, kind in state.groups for line in _load_group(draft, name, kind, names)),
         *(f'    {name}.data.copy_({names.state}["{name}"])' for name in state.tensors),
         *(f'    {name}.set_state({names.state}["{name}"])' for name in state.generators),
+        *sometimes_lines(values, names),
         *(
-            line
-            for name in values.now_and_then
-            for line in (f'    if "{name}" in {names.state}:', f'        {name} = {names.state}["{name}"]')
-        ),
-        *(
-            f"    {put_at(name, state)} = {_put_back(name, values, names, torch if uses_cuda else '')}"
+            f"    {put_at(name, state)} = {_put_back(name, values, state, names, torch if uses_cuda else '')}"
             for name in state.kept
         ),
         *_random_lines(draft, values, names, ["    " + line for line in put_back]),
@@ -250,7 +287,7 @@ def torch_random(draft: Draft, names: Names, torch: str) -> tuple[list[str], lis
 
 
 def _uses_cuda(draft: Draft) -> bool:
-    return "cuda" in draft.words or bool(re.search("[\"']cuda", draft.text))
+    return "cuda" in words_of(draft) or "accelerate" in roots_of(draft) or search(_CUDA, draft) is not None
 
 
 def _random_lines(draft: Draft, values: Values, names: Names, lines: list[str]) -> list[str]:
@@ -260,15 +297,20 @@ def _random_lines(draft: Draft, values: Values, names: Names, lines: list[str]) 
     if are_several(draft):
         said = "one process saves for all; random numbers of the others start anew in each stint"
         draft.say(Kind.DIFFERS, RULE, values.loop.node, said)
+    if "accelerate" in roots_of(draft):
+        # Its configuration, a file of its own, may spread the model over the processes.
+        said = "it goes on where each process has the whole model, not with FSDP or DeepSpeed in accelerate's settings"
+        draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "use accelerator.save_state and load_state for these")
     return [f"    if {names.here}:", *("    " + line for line in lines)]
 
 
-def _put_back(name: str, values: Values, names: Names, torch: str) -> str:
+def _put_back(name: str, values: Values, state: State, names: Names, torch: str) -> str:
     """A value from the checkpoint. All of it was loaded to the CPU; a tensor goes where the first one lies."""
-    kept, origin = f'{names.state}["{name}"]', values.origins.get(name)
-    if not torch or not isinstance(origin, cst.Call) or tail(origin.func) in ("list", "dict", "time", "float", "int"):
-        return kept
-    if not values.is_surely_there(name):
+    kept, origin = f'{names.state}["{name}"]', values.origins.get(name) or fetched_ahead(values).get(name)
+    if model := weights_of(name, values, state.loaded):
+        return f"{model}.state_dict() if {kept} else {kept}"  # without a copy these are the weights themselves
+    is_made = isinstance(origin, cst.Call) and tail(origin.func) not in ("list", "dict", "time", "float", "int")
+    if not torch or not is_made or not values.is_surely_there(name):
         return kept
     return f"{kept}.to({name}.device) if {torch}.is_tensor({name}) else {kept}"
 
@@ -290,15 +332,51 @@ def _load_group(draft: Draft, name: str, kind: str, names: Names) -> list[str]:
     return [f"    for {key}, {each} in {over}:", f"        {name}[{key}].load_state_dict({each})"]
 
 
-def _state_of(name: str, state: State) -> str:
+def _state_of(name: str, state: State, helper: str) -> str:
     condition = _condition(name, state)
-    return f"{name}.state_dict() if {condition} else None" if condition else f"{name}.state_dict()"
+    read = f"{helper}({name})" if name in state.wrapped else f"{name}.state_dict()"
+    if name in state.partly:
+        trained = f"{{key: each for key, each in {name}.named_parameters() if each.requires_grad}}"
+        read = f"{{**dict({name}.named_buffers()), **{trained}}}"
+    return f"{read} if {condition} else None" if condition else read
 
 
-def _load_lines(name: str, state: State, names: Names) -> list[str]:
-    load = f'{name}.load_state_dict({names.state}["{name}"])'
+def _load_lines(name: str, state: State, names: Names, helper: str) -> list[str]:
+    kept = f'{names.state}["{name}"]'
+    load = f"{helper}({name}, {kept})" if name in state.wrapped else f"{name}.load_state_dict({kept})"
+    load = f"{name}.load_state_dict({kept}, strict=False)" if name in state.partly else load
     condition = _condition(name, state)
     return [f"    if {condition}:", f"        {load}"] if condition else [f"    {load}"]
+
+
+def _wrapped_helpers(draft: Draft) -> tuple[str, str]:
+    """Functions for what may have no state of its own, but holds an optimizer, and counts steps beside it."""
+    read, put = draft.free("state_of"), draft.free("put_state")
+    draft.add_on_top(
+        [
+            "",
+            f"def {read}(part):",
+            '    """The state of an optimizer, or of what is wrapped around one: its numbers, and what it holds."""',
+            '    if hasattr(part, "load_state_dict"):',
+            "        return part.state_dict()",
+            "    numbers = {name: value for name, value in vars(part).items() if isinstance(value, (int, float))}",
+            '    held = {name: value for name, value in vars(part).items() if hasattr(value, "load_state_dict")}',
+            "    return {**numbers, **{name: value.state_dict() for name, value in held.items()}}",
+            "",
+            "",
+            f"def {put}(part, state):",
+            '    if hasattr(part, "load_state_dict"):',
+            "        part.load_state_dict(state)",
+            "        return",
+            "    for name, value in state.items():",
+            '        if hasattr(getattr(part, name), "load_state_dict"):',
+            "            getattr(part, name).load_state_dict(value)",
+            "        else:",
+            "            setattr(part, name, value)",
+            "",
+        ]
+    )
+    return read, put
 
 
 def _condition(name: str, state: State) -> str:

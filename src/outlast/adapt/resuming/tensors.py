@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import (
     ENVIRON,
@@ -16,7 +17,10 @@ from outlast.adapt.resuming.state import (
     count_lines,
     random_sources,
     round_pairs,
+    sometimes_lines,
+    sometimes_pairs,
 )
+from outlast.adapt.whole import words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import positional, tail
 
@@ -30,8 +34,9 @@ def session_lines(draft: Draft, values: Values, state: State, names: Names, valu
     if values.loop.counter is None:
         counts = f'{values.loop.variable} = int({names.state}.rpartition("-")[2])'
     if lost:
-        said = f"{', '.join(lost)} and random numbers start anew in each stint"
+        said = f"{', '.join(lost)} and what TensorFlow draws by itself start anew in each stint"
         draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "keep them in variables of the graph")
+    put_numbers, take_numbers = _number_lines(draft, values, names, tf)
     before = [
         f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
         # A folder of its own: the script's saver keeps its own list of checkpoints.
@@ -42,10 +47,34 @@ def session_lines(draft: Draft, values: Values, state: State, names: Names, valu
         f"if {names.state}:",
         f"    {saver}.restore({session}, {names.state})",
         f"    {counts}",
+        *put_numbers,
     ]
     after = [
         f"os.makedirs({names.path}, exist_ok=True)",
+        *take_numbers,
         f'{saver}.save({session}, os.path.join({names.path}, "state"), global_step={values.loop.variable})',
+    ]
+    return before, after
+
+
+def _number_lines(draft: Draft, values: Values, names: Names, tf: str) -> tuple[list[str], list[str]]:
+    """Random numbers beside the checkpoint of the same round: there before that counts, and as long as it does."""
+    numbers = random_sources(draft)
+    if not numbers:
+        return [], []
+    draft.need_import("glob", "pickle")
+    held, drawn, old = (draft.free(name) for name in ("resume_file", "resume_numbers", "resume_old"))
+    before = [
+        f'    with open({names.state} + ".numbers", "rb") as {held}:',
+        f"        {drawn} = pickle.load({held})",
+        *("    " + put.format(f'{drawn}["{key}"]') for key, _, put in numbers),
+    ]
+    after = [
+        f'for {old} in glob.glob(os.path.join({names.path}, "*.numbers")):',
+        f"    if {old} != str({tf}.train.latest_checkpoint({names.path})) + '.numbers':",
+        f"        os.remove({old})",
+        f'with open(os.path.join({names.path}, "state-%d.numbers" % {values.loop.variable}), "wb") as {held}:',
+        *call_lines("    pickle.dump({", [f'"{key}": {read}' for key, read, _ in numbers], f"}}, {held})"),
     ]
     return before, after
 
@@ -64,11 +93,15 @@ def tensorflow_lines(
     status, whole = draft.free("resume_status"), draft.free("is_restored")
     draft.add_on_top(_building_lines(shapes, build, seeds, whole))
     numbers = random_sources(draft)
+    drawn = [each.name for each in find_counted(draft, values)]
+    place = f'f"{names.file}{{next({names.count})}}"' if names.count else f'"{names.file}"'
     named = [f'"{"itself" if name == "self" else name.replace(".", "_")}": {name}' for name in state.loaded]
     pairs = [
         *round_pairs(values),
         f'"{shapes}": {shapes}({parts})',
         *(f'"{name}": {name}' for name in state.kept),
+        *(f'"{name}": {name}.state_dict()' for name in drawn),
+        *sometimes_pairs(values),
         *(f'"{key}": {read}' for key, read, _ in numbers),
     ]
     before = [
@@ -81,7 +114,7 @@ def tensorflow_lines(
         f"    {saves} = {tf}.train.CheckpointManager(",
         f"        {tf}.train.Checkpoint({held}={held}, **{parts}),",
         # A folder of its own: the script's saver keeps its own list of checkpoints.
-        f'        os.path.join({names.folder}, "resume"),',
+        f"        os.path.join({names.folder}, {place}),",
         "        max_to_keep=1,",
         "    )",
         f"    {status} = None",
@@ -93,6 +126,8 @@ def tensorflow_lines(
         *("    " + line for line in count_lines(values, names)),
         *("        " + line for line in _deal_lines(draft, values, names, tf)),
         *(f'        {name} = {names.state}["{name}"]' for name in state.kept),
+        *(f'        {name}.load_state_dict({names.state}["{name}"])' for name in drawn),
+        *("    " + line for line in sometimes_lines(values, names)),
         *("        " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
     ]
     after = [
@@ -166,11 +201,22 @@ def _deal_lines(draft: Draft, values: Values, names: Names, tf: str) -> list[str
 def dealt(draft: Draft, values: Values) -> list[str]:
     """Datasets that each round goes through once: with each pass one that shuffles draws the next order."""
     body = values.loop.node.body.body if isinstance(values.loop.node.body, cst.IndentedBlock) else ()
+    bars = [
+        (tail(line.targets[0].target), line.value)
+        for each in body if isinstance(each, cst.SimpleStatementLine)
+        for line in each.body if isinstance(line, cst.Assign)
+    ]  # fmt: skip
     found = []
-    for each in body if values.loop.counter is not None and "shuffle" in draft.words else ():
-        over = each.iter if isinstance(each, cst.For) else None
-        while isinstance(over, cst.Call) and tail(over.func) in ("enumerate", "tqdm"):
-            over = positional(over, 0)
+    for each in body if values.loop.counter is not None and "shuffle" in words_of(draft) else ():
+        over = _gone_through(each.iter if isinstance(each, cst.For) else None)
+        if isinstance(over, cst.Name) and len(made := [bar for bar in bars if bar[0] == over.value]) == 1:
+            over = _gone_through(made[0][1])  # `bar = tqdm(rows)`, made in each round
         if isinstance(over, cst.Name) and over.value not in values.bound:
             found.append(over.value)
     return list(dict.fromkeys(found))
+
+
+def _gone_through(node: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    while isinstance(node, cst.Call) and tail(node.func) in ("enumerate", "tqdm"):
+        node = positional(node, 0)
+    return node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import libcst as cst
 
@@ -15,17 +16,20 @@ from outlast.migrate.tree import tail
 _ENVIRONMENTS = re.compile(r"(?:gym|gymnasium)\.(?:make|vector\.\w+)|(?:\w+\.)*make_(?:vec_)?envs?")
 
 
-def say_places(draft: Draft, values: Values) -> None:
-    """An iterator from before the loop is at its beginning again after a stop, and so is a world."""
+def say_places(draft: Draft, values: Values, loaded: Collection[str] = ()) -> None:
+    """An iterator from before the loop that is not `loaded` is at its beginning after a stop, and so is a world."""
     loop = values.loop.node
     if isinstance(loop, cst.For) and isinstance(loop.target, cst.Tuple) and values.loop.numbered is None:
         said = "what the rounds are dealt with their number begins anew in each stint: samples come in another order"
         draft.say(Kind.DIFFERS, RULE, loop, said, "let it be drawn by chance, or make it in each round")
+    told: set[str] = set()
     for call in draft.calls(values.loop.node.body):
         name = tail(call.args[0].value) if tail(call.func) == "next" and call.args else ""
-        if isinstance(values.origins.get(name), cst.Call):
-            said = f"{name} begins anew in each stint: samples come in another order than without a stop"
-            draft.say(Kind.DIFFERS, RULE, call, said, f"make {name} in each round, from a loader that is seeded")
+        if isinstance(values.origins.get(name), cst.Call) and name not in {*loaded, *told}:
+            told.add(name)
+            said = f"{name} begins anew in each stint: what it gives is not what it would have given without a stop"
+            advice = f"make {name} in each round; samples, from a loader that is seeded"
+            draft.say(Kind.DIFFERS, RULE, call, said, advice)
     for node in draft.nodes:
         made = node.value if isinstance(node, cst.Assign) else None
         if isinstance(made, cst.Call) and _ENVIRONMENTS.fullmatch(draft.resolve(made.func)):
@@ -34,9 +38,36 @@ def say_places(draft: Draft, values: Values) -> None:
             return
 
 
+def say_single_round(draft: Draft, values: Values) -> None:
+    """Rounds are what is counted: a training of one, `EPOCHS = 1`, has nothing to go on from."""
+    stop = values.loop.stop
+    given = [
+        node.value
+        for node in draft.nodes
+        if isinstance(stop, cst.Name) and isinstance(node, cst.Assign)
+        and any(isinstance(each.target, cst.Name) and each.target.value == stop.value for each in node.targets)
+    ]  # fmt: skip
+    counts = given if isinstance(stop, cst.Name) else [stop]
+    is_one = len(counts) == 1 and isinstance(counts[0], cst.Integer) and counts[0].value == "1"
+    if is_one and values.loop.first is None:
+        said = "the training is one round, and only whole rounds are kept: after a stop it begins anew"
+        draft.say(
+            Kind.DIFFERS, RULE, values.loop.node, said, "let it have more rounds, or save within it: outlast.save"
+        )
+
+
 def say_privacy(draft: Draft) -> None:
     """Opacus counts the privacy that was spent in an object of its own."""
     for call in draft.calls():
         if tail(call.func) == "PrivacyEngine":
             advice = "save its accountant by hand: privacy_engine.accountant.state_dict()"
             draft.say(Kind.DIFFERS, RULE, call, "the privacy that was spent is counted anew in each stint", advice)
+
+
+def adapt_there(path: str, name: str) -> str:
+    """What to do where the loop of `name` is in another file: the command, where that file lies beside this one."""
+    if not path.startswith("."):
+        return f"adapt the file that {name} comes from"
+    # This file takes the contract's arguments off the command line; there the stint says where checkpoints lie.
+    file = path[1:].rpartition(".")[0].replace(".", "/")
+    return f"let it go on there: outlast adapt {file}.py --contract plain"

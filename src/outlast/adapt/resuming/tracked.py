@@ -16,6 +16,7 @@ from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.loops import Values, keyword_or_place
 from outlast.adapt.resuming.state import RULE, Refusal
 from outlast.adapt.resuming.tensors import dealt
+from outlast.adapt.whole import calls_of, roots_of, search, words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
 
@@ -33,7 +34,8 @@ _STEPS = frozenset({"apply_gradients", "minimize", "train_on_batch"})
 _GRAPHS = frozenset({"Session", "disable_eager_execution", "disable_v2_behavior"})
 #: several machines or devices of another kind, each with a checkpoint of its own
 _SPREAD = frozenset({"MultiWorkerMirroredStrategy", "ParameterServerStrategy", "TPUStrategy"})
-_DRAWS = re.compile(r"tensorflow\.random\.(?!set_seed|Generator)\w+|tensorflow\.image\.random_\w+")
+_BACKEND = re.compile("KERAS_BACKEND")
+DRAWS = re.compile(r"tensorflow\.random\.(?!set_seed|Generator)\w+|tensorflow\.image\.random_\w+")
 
 
 class Tracked:
@@ -45,11 +47,12 @@ class Tracked:
         self._module = _module_values(draft)
         self._fields = values.fields()
         self._reach = list(self._reached())
+        self._fields.update(self._set_again())
 
     @property
     def is_training(self) -> bool:
         """Whether the loop's steps train something of TensorFlow 2."""
-        if not {"tensorflow", "keras", "tf_keras"} & self.draft.names.roots or _GRAPHS & self.draft.words:
+        if not {"tensorflow", "keras", "tf_keras"} & roots_of(self.draft) or _GRAPHS & words_of(self.draft):
             return False
         return any(True for _ in self._trained()) and any(
             isinstance(node, cst.Call) and (tail(node.func) in _STEPS or self._is_set(node) or self._is_fit(node))
@@ -108,6 +111,14 @@ class Tracked:
     def _is_fit(self, call: cst.Call) -> bool:
         name = dotted(call.func).rpartition(".")[0] if tail(call.func) == "fit" else ""
         return bool(name) and self._is_made(self._visible().get(name))
+
+    def _set_again(self) -> Iterator[tuple[str, cst.BaseExpression]]:
+        """Models and their like in fields that other methods set, too: whichever is there before the loop is saved."""
+        changed = {dotted(node.target) for node in self._reach if isinstance(node, cst.AssignTarget)}
+        for name, values in self.values.field_values().items():
+            made = next((value for value in values if self._is_made(value)), None)
+            if len(values) > 1 and made is not None and name not in changed:
+                yield name, made
 
     # ---- what an optimizer is given
 
@@ -299,13 +310,13 @@ class Tracked:
     def _hidden(self, owner: cst.BaseExpression) -> Refusal:
         name, line = self.draft.source(owner), self.draft.line(owner)
         advice = "build model and optimizer in the module, or in the loop's function"
-        return Refusal(
-            f"{name} is trained in line {line}, and the loop has no name for it", self.values.loop.node, advice
-        )
+        is_changed = name not in self._fields and name in self.values.field_values()
+        why = "it is set again meanwhile, or made out of sight" if is_changed else "the loop has no name for it"
+        return Refusal(f"{name} is trained in line {line}, and {why}", self.values.loop.node, advice)
 
     def _refuse(self) -> None:
         loop = self.values.loop.node
-        spread = sorted(_SPREAD & self.draft.words) or sorted({"horovod"} & self.draft.names.roots)
+        spread = sorted(_SPREAD & words_of(self.draft)) or sorted({"horovod"} & roots_of(self.draft))
         if spread:
             advice = "let the first of them save and all restore"
             raise Refusal(f"several processes train together ({spread[0]})", loop, advice)
@@ -314,7 +325,7 @@ class Tracked:
                 raise Refusal("the loop is inside the scope of a strategy", loop, "only build the model in it")
             if isinstance(each, cst.FunctionDef) and any(tail(one.decorator) == "function" for one in each.decorators):
                 raise Refusal("the loop is inside a tf.function", loop, "make only the step one")
-        if "KERAS_BACKEND" in self.draft.text and "tensorflow" not in self.draft.names.roots:
+        if search(_BACKEND, self.draft) and "tensorflow" not in roots_of(self.draft):
             raise Refusal("Keras is told which backend to use", loop, "save it and load it by hand: outlast.save")
 
     def _refuse_unbuilt(self, name: str) -> None:
@@ -351,8 +362,9 @@ class Tracked:
                 draft.say(Kind.DIFFERS, RULE, loop, f"{name} starts anew in each stint", advice)
         fits = any(isinstance(node, cst.Call) and self._is_fit(node) for node in self._reach)
         # The order of a shuffled dataset goes on where each round goes through it.
-        shuffles = "shuffle" in draft.words and (not dealt(draft, self.values) or "cache" in draft.words)
-        if fits or shuffles or any(_DRAWS.fullmatch(draft.resolve(call.func)) for call in draft.calls()):
+        words = words_of(draft)
+        shuffles = "shuffle" in words and (not dealt(draft, self.values) or "cache" in words)
+        if fits or shuffles or any(DRAWS.fullmatch(name) for name, _ in calls_of(draft)):
             said = "random numbers that TensorFlow draws by itself (tf.random, shuffle) start anew in each stint"
             draft.say(Kind.DIFFERS, RULE, loop, said, "draw them from numpy or a tf.random.Generator to have the same")
 

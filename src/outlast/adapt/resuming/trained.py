@@ -7,15 +7,27 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.ahead import fetched_ahead, loaded_before
+from outlast.adapt.resuming.counted import find_counted
+from outlast.adapt.resuming.dealt import find_dealt
 from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values
 from outlast.adapt.resuming.loops import Values, targets_of
-from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_inside, is_tensor
+from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.uses import Uses
 from outlast.adapt.resuming.visible import global_names
+from outlast.adapt.whole import roots_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
 
+#: Words of libraries that compress weights, or train few of them.
+_IN_PART = re.compile(
+    r"BitsAndBytesConfig|load_in_[48]bit|prepare_model_for_(?:kbit|int8)_training|get_peft_model|PeftModel|Linear4bit|"
+    r"Linear8bitLt"
+)
+#: what time it is, is another one in each stint
+_CLOCKS = frozenset({"now", "today", "utcnow", "perf_counter", "monotonic"})
+_WRITERS = frozenset({"SummaryWriter", "open", "writer", "getLogger", "tqdm"})
 _ANEW = "save it with outlast.save if its state matters"
 
 
@@ -24,7 +36,7 @@ def is_torch(draft: Draft, values: Values, uses: Uses) -> bool:
     return bool(
         find_optimizers(values, uses)
         or _optimizer_groups(uses)
-        or _leaves(draft, uses)
+        or _leaves(draft, values, uses)
         or _by_hand(draft, values, uses)
     )
 
@@ -33,7 +45,7 @@ def _by_hand(draft: Draft, values: Values, uses: Uses) -> list[str]:
     """Models from before the loop whose parameters it changes itself (`p.data.add_(p.grad, alpha=-lr)`), or by an
     optimizer that each round makes anew.
     """
-    if "torch" not in draft.names.roots or "backward" not in draft.words:
+    if "torch" not in roots_of(draft) or "backward" not in draft.words:
         return []
     blocks = [values.loop.node.body, *(function.body for function in values.run_functions())]
     made = [draft.resolve(call.func) for block in blocks for call in draft.calls(block)]
@@ -53,7 +65,7 @@ def _optimizer_groups(uses: Uses) -> list[str]:
 def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     optimized = find_optimizers(values, uses) or _optimizer_groups(uses) or _by_hand(draft, values, uses)
     found = find_modules(draft, values, uses) if optimized else Modules()
-    tensors = [*found.tensors, *(name for name in _leaves(draft, uses) if name not in found.names)]
+    tensors = [*found.tensors, *(name for name in _leaves(draft, values, uses) if name not in found.names)]
     generators = [name for name, origin in uses.known.items() if _is_generator(draft, origin)]
     _refuse_hidden_generators(draft)
     kept, outer = kept_beside(draft, values, uses, {*found.names, *tensors, *generators})
@@ -61,12 +73,42 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
         if made:
             said = f"{name} is kept only if {made}, which is in another file, has state_dict and load_state_dict"
             draft.say(Kind.DIFFERS, RULE, values.loop.node, said, f"it starts anew in each stint otherwise: {_ANEW}")
+    drawn = [each.name for each in find_dealt(draft, values)]
+    drawn += [each.name for each in find_counted(draft, values)]
     return State(
-        "torch", tuple(found.loaded), tuple(generators), kept,
+        "torch", (*found.loaded, *drawn), tuple(generators), kept,
         maybe=frozenset(name for name in found.loaded if uses.may_be_none(name)),
         under=tuple(found.under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
-        asked=frozenset(found.asked), outer=outer,
+        asked=frozenset(found.asked), outer=outer, wrapped=frozenset(found.wrapped),
+        partly=_trained_in_part(draft, values, uses, found.loaded),
     )  # fmt: skip
+
+
+def _trained_in_part(draft: Draft, values: Values, uses: Uses, loaded: list[str]) -> frozenset[str]:
+    """Models of which most weights are compressed or frozen: what is not trained comes anew from where it came from.
+
+    The state of compressed weights cannot be loaded into a model that is there already.
+    """
+    words = draft.words.union(*(other.words for other in draft.others))
+    if not any(_IN_PART.fullmatch(word) for word in words):
+        return frozenset()
+    others = {*find_optimizers(values, uses), "amp"}
+    models = [
+        name
+        for name in loaded
+        if name not in others and not is_helper(name, uses.made(name) or cst.Call(cst.Name("_")))
+    ]
+    told = [
+        name
+        for name in models
+        if any(
+            isinstance(node, cst.Name) and _IN_PART.fullmatch(node.value)
+            for _, value in values.bindings.get(name, [])
+            if value is not None
+            for node in draft.below(value)
+        )
+    ]
+    return frozenset(told or models)
 
 
 def kept_beside(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -75,13 +117,19 @@ def kept_beside(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> tu
     kept = [name for name in kept_values(draft, values, saved | whole, torch=True) if not uses.alias(name)]
     outer = [name for name in _changed_elsewhere(draft, values, uses) if name not in {*saved, *whole, *kept}]
     kept += [*outer, *(name for name in _fields(draft, values, uses, saved) if name not in saved)]
+    kept += [name for name in _fields_from_outside(draft, values, uses) if name not in {*saved, *kept}]
     kept += [name for name in _set_fields(draft, values, uses) if name not in {*saved, *kept}]
+    kept += [name for name in loaded_before(values) if name not in {*saved, *whole, *kept}]
+    _say_set_on_models(draft, values, uses, saved, {*saved, *kept})
     reached = {name for name in outer if values.scope is not draft.module and name not in values.origins}
     return tuple(dict.fromkeys(kept)), frozenset(reached - global_names(draft, values.scope))
 
 
-def _leaves(draft: Draft, uses: Uses) -> list[str]:
-    """Tensors that a loop trains without an optimizer, or that an optimizer gets by a way that is not seen."""
+def _leaves(draft: Draft, values: Values, uses: Uses) -> list[str]:
+    """Tensors that a loop trains without an optimizer, or that an optimizer gets by a way that is not seen.
+
+    One that each round makes anew is none, and may have another shape in the next.
+    """
     if "backward" not in draft.words and "grad" not in draft.words:
         return []
     asked = {dotted(call.func).rpartition(".")[0] for call in draft.calls() if tail(call.func) == "requires_grad_"}
@@ -95,6 +143,7 @@ def _leaves(draft: Draft, uses: Uses) -> list[str]:
         for name, origin in uses.known.items()
         if name in uses.used and is_tensor(draft, origin) and not uses.alias(name) and not is_inside(draft, uses, name)
         and (name in asked or (origin is not None and re.search(r"requires_grad|Parameter", draft.source(origin))))
+        and not values.is_replaced(name)
     ]  # fmt: skip
 
 
@@ -146,18 +195,46 @@ def _changed_elsewhere(draft: Draft, values: Values, uses: Uses) -> list[str]:
 
 def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[str]:
     """`self.best`, `stopper.best`: plain at first, and changed by a method of the object's class."""
-    kept = []
+    kept, ahead = [], fetched_ahead(values)
     for holder in uses.holders:
         if holder != "self" and not uses.methods[holder]:
             continue
         for name, first in uses.changing(holder).items():
-            if is_plain(first):
+            made = {tail(each.func) for each in uses.field_values(name) if isinstance(each, cst.Call)}
+            if any(_is_no_value(value) for value in uses.field_values(name)):
+                if not made & _WRITERS:  # which begin anew in each stint as they should
+                    draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
+            elif is_plain(first) or name in ahead:
                 kept.append(name)
-            elif isinstance(first, cst.Call) and name not in uses.holders and tail(first.func) not in NOT_KEPT:
+            elif (
+                isinstance(first, cst.Call) and name not in uses.holders and tail(first.func) not in NOT_KEPT | _CLOCKS
+            ):
                 is_saved = name in saved or any(each in uses.methods[name] for each in ("step", "eval", "parameters"))
                 if not is_saved:
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
     return kept
+
+
+def _is_no_value(value: cst.BaseExpression) -> bool:
+    """What cannot be put into a file: `iter(loader)`, an open file, a function without a name."""
+    made = tail(value.func) if isinstance(value, cst.Call) else ""
+    return isinstance(value, cst.Lambda | cst.GeneratorExp) or made in NOT_KEPT or made in ("Stream", "Event", "Lock")
+
+
+def _fields_from_outside(draft: Draft, values: Values, uses: Uses) -> list[str]:
+    """`agent.memory.append(…)`, `agent.epsilon *= 0.9`: fields of objects of this file that others change."""
+    changed = [name for name, methods in uses.methods.items() if methods & CHANGES]
+    for block in (values.loop.node.body, *(function.body for function in uses.functions)):
+        for node in draft.below(block):
+            if isinstance(node, cst.AssignTarget | cst.AugAssign):
+                whole = node.target.value if isinstance(node.target, cst.Subscript) else node.target
+                is_field = isinstance(whole, cst.Attribute)
+                changed += [n for n, rest in uses.seen_as(dotted(whole), draft.scope(node)) if is_field and not rest]
+    return [
+        name
+        for name in dict.fromkeys(changed)
+        if name.rpartition(".")[0] in uses.holders and (is_plain(uses.known[name]) or uses.is_empty(name))
+    ]
 
 
 def _set_fields(draft: Draft, values: Values, uses: Uses) -> list[str]:
@@ -178,3 +255,14 @@ def _set_fields(draft: Draft, values: Values, uses: Uses) -> list[str]:
         if name.count(".") == 1 and read == name and is_outside:
             found.append(name)
     return list(dict.fromkeys(found))
+
+
+def _say_set_on_models(draft: Draft, values: Values, uses: Uses, saved: set[str], kept: set[str]) -> None:
+    """`net.negatives = net.sample()` in some rounds: a field that the state of a model does not hold."""
+    for node in draft.below(values.loop.node.body):
+        target = node.target if isinstance(node, cst.AssignTarget) else None
+        name = dotted(target) if isinstance(target, cst.Attribute) else ""
+        is_sometimes = any(isinstance(each, cst.If) for each in values.above_in_loop(node)) if name else False
+        if is_sometimes and name.rpartition(".")[0] in saved and name not in kept and "grad" not in name:
+            said = f"{name} is set in some rounds and is no part of what is saved: it starts anew in each stint"
+            draft.say(Kind.DIFFERS, RULE, node, said, "set it in each round, or give it to register_buffer")

@@ -13,7 +13,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.loops import Values, targets_of
-from outlast.adapt.resuming.visible import Visible, global_names, is_method, parameters, parts_of
+from outlast.adapt.resuming.visible import Visible, global_names, is_method, parameters, parts_of, seen_elsewhere
 from outlast.migrate.tree import argument, dotted, positional, tail
 
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
@@ -29,7 +29,8 @@ class Uses(Visible):
 
     def __init__(self, draft: Draft, values: Values) -> None:
         super().__init__(draft, values)
-        self._functions = {each.name.value: each for each in draft.functions() if not is_method(draft, each)}
+        own = {each.name.value: each for each in draft.functions() if not is_method(draft, each)}
+        self._functions = {**seen_elsewhere(draft, cst.FunctionDef), **own}
         self.used: set[str] = set()
         self.methods: dict[str, set[str]] = defaultdict(set)
         #: container → what is called on what it holds
@@ -79,6 +80,10 @@ class Uses(Visible):
                 yield from self._methods(name, "__call__")
                 yield from self._methods(name, "forward")
         elif isinstance(node.func, cst.Attribute):
+            function = self._functions.get(node.func.attr.value)
+            is_elsewhere = function is not None and self.draft.home(function) is not self.draft
+            if function is not None and is_elsewhere and self.draft.resolve(node.func):
+                yield function  # `engine.train_fn(model)`, of another file
             for name, rest in self.seen_as(dotted(node.func.value), scope):
                 if not rest and name in self.holders:
                     yield from self._methods(name, node.func.attr.value)
@@ -168,6 +173,8 @@ class Uses(Visible):
             if assigned is None:
                 return self.seen_as(name, self.draft.scope(scope), depth)
             roots = self.seen_as(dotted(assigned), scope, depth - 1)
+        elif scope is not self.draft.module:
+            return []  # a name of another file
         else:
             is_hidden = self.values.scope is not self.draft.module and root in self.values.origins
             roots = [(root, "")] if root in self.known and not is_hidden else []

@@ -6,6 +6,9 @@ same file, as `trainer.model`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
@@ -13,6 +16,7 @@ from outlast.adapt.resuming.loops import Values, chosen, has_none, is_none, targ
 from outlast.adapt.resuming.ranks import is_library
 from outlast.migrate.tree import argument, dotted, positional, tail
 
+_Named = TypeVar("_Named", cst.ClassDef, cst.FunctionDef)
 _CHANGES = frozenset("append extend insert add update pop remove clear setdefault appendleft popleft".split())
 
 
@@ -21,7 +25,7 @@ class Visible:
 
     def __init__(self, draft: Draft, values: Values) -> None:
         self.draft, self.values = draft, values
-        self._classes = {each.name.value: each for each in draft.nodes if isinstance(each, cst.ClassDef)}
+        self._classes = {**seen_elsewhere(draft, cst.ClassDef), **own_classes(draft)}
         #: name → what it is made of; names of the module and fields of objects too
         self.known: dict[str, cst.BaseExpression | None] = {**self._around(), **values.origins}
         #: name → the classes of this file that it is an object of, the nearest first
@@ -68,12 +72,18 @@ class Visible:
         origin = self.known.get(name)
         if origin is None and isinstance(self.values.scope, cst.FunctionDef):
             origin = self.given(self.values.scope, name)
-        return origin if isinstance(origin, cst.Call) else None
+        return origin if isinstance(origin, cst.Call) else self._handed_to_field(origin)
+
+    def _handed_to_field(self, value: cst.BaseExpression | None) -> cst.Call | None:
+        """The call that makes what a parameter hands to a field: `self.optimizer = optimizer`."""
+        function = self.draft.scope(value) if isinstance(value, cst.Name) else None
+        made = self.given(function, tail(value)) if isinstance(function, cst.FunctionDef) else None
+        return made if isinstance(made, cst.Call) else None
 
     def given(self, function: cst.FunctionDef, name: str, depth: int = 3) -> cst.BaseExpression | None:
         """What the one call of a function gives for a parameter, followed to where it is made."""
         names = parameters(function)
-        calls = [call for call in self.draft.calls() if tail(call.func) == self._called(function)]
+        calls = self._calls_of(function)
         if name not in names or len(calls) != 1 or not depth:
             return None
         index = names.index(name) - (1 if is_method(self.draft, function) else 0)
@@ -99,7 +109,7 @@ class Visible:
         function = self.values.scope
         if not isinstance(function, cst.FunctionDef) or scope is function:
             return []
-        calls = [call for call in self.draft.calls() if tail(call.func) == self._called(function)]
+        calls = self._calls_of(function)
         names = parameters(function)
         skip = 1 if is_method(self.draft, function) else 0
         found = []
@@ -108,6 +118,11 @@ class Visible:
                 if dotted(arg.value) == name and (arg.keyword is not None or at + skip < len(names)):
                     found.append(arg.keyword.value if arg.keyword is not None else names[at + skip])
         return found
+
+    def _calls_of(self, function: cst.FunctionDef) -> list[cst.Call]:
+        """Calls of a function, in all files of the program."""
+        name = self._called(function)
+        return [call for each in (self.draft, *self.draft.others) for call in each.calls() if tail(call.func) == name]
 
     def _called(self, function: cst.FunctionDef) -> str:
         home = next((each for each in self.draft.above(function) if isinstance(each, cst.ClassDef)), None)
@@ -118,7 +133,7 @@ class Visible:
     def _hold(self) -> None:
         waiting: list[tuple[str, cst.ClassDef]] = []
         if self.values.owner is not None:
-            waiting.append(("self", self.values.owner))
+            waiting.append(("self", self._made_as(self.values.owner)))
         made_here = [(name, self._classes[made]) for name in list(self.known) if (made := self._made_of(name))]
         for name, home in made_here:
             if self.values.owner is not None and self.values.owner in self._chain(home):
@@ -133,14 +148,46 @@ class Visible:
                 some = [value for value in found if not is_none(value)]
                 self._field_values[f"{name}.{field}"] = found
                 self.known[f"{name}.{field}"] = chosen(some[0]) if len(some) == 1 else None
-                made = tail(some[0].func) if some and isinstance(some[0], cst.Call) else ""
+                call = some[0] if some and isinstance(some[0], cst.Call) else None
+                call = call or (self._handed_to_field(some[0]) if len(some) == 1 else None)
+                made = self._class_of(call) if call is not None else ""
                 if made in self._classes and name.count(".") < 2 and self._classes[made] not in chain:
                     waiting.append((f"{name}.{field}", self._classes[made]))
 
+    def _made_as(self, owner: cst.ClassDef) -> cst.ClassDef:
+        """The class of the object that runs a loop of `owner`: the one built on that, where only one is made."""
+        built = [each for each in self._classes.values() if each is not owner and owner in self._chain(each)]
+        calls = {tail(call.func) for each in (self.draft, *self.draft.others) for call in each.calls()}
+        made = [each for each in built if each.name.value in calls]
+        return made[0] if len(made) == 1 and owner.name.value not in calls else owner
+
     def _made_of(self, name: str) -> str:
         call = self.made(name)
-        made = tail(call.func) if call is not None and isinstance(call.func, cst.Name) else ""
-        return made if made in self._classes else ""
+        return self._class_of(call) if call is not None and isinstance(call.func, cst.Name) else ""
+
+    def _class_of(self, call: cst.Call, depth: int = 3) -> str:
+        """The class that a call makes an object of, also through a function of the program that returns one."""
+        name = tail(call.func)
+        if name in self._classes or not depth:
+            return name if name in self._classes else ""
+        makers = {
+            **seen_elsewhere(self.draft, cst.FunctionDef),
+            **{each.name.value: each for each in self.draft.functions()},
+        }
+        function = makers.get(name) if isinstance(call.func, cst.Name) else None
+        if function is None:
+            return ""
+        assigned = {
+            each: part
+            for node in self.draft.below(function)
+            if isinstance(node, cst.Assign)
+            for target in node.targets
+            for each, part in parts_of(target.target, node.value).items()
+        }
+        returned = [node.value for node in self.draft.below(function) if isinstance(node, cst.Return)]
+        values = [assigned.get(each.value) if isinstance(each, cst.Name) else each for each in returned]
+        found = {self._class_of(each, depth - 1) if isinstance(each, cst.Call) else "" for each in values}
+        return found.pop() if len(found) == 1 else ""
 
     def _chain(self, home: cst.ClassDef) -> list[cst.ClassDef]:
         chain = [home]
@@ -162,6 +209,11 @@ class Visible:
                     if name.startswith("self.") and name.count(".") == 1 and part is not None:
                         found.setdefault(name[5:], []).append(part)
         return found
+
+    def is_empty(self, name: str) -> bool:
+        """Whether a field is nothing but `None` for its own class: others give it a value."""
+        found = self._field_values.get(name, [])
+        return bool(found) and all(is_none(value) for value in found)
 
     def may_be_none(self, name: str) -> bool:
         """Whether a name, or the field of an object, can be `None` when the loop starts."""
@@ -198,11 +250,10 @@ class Visible:
         if is_none(params[names.index(name)].default):
             return True
         index = names.index(name) - (1 if is_method(self.draft, function) else 0)
-        for call in self.draft.calls():
-            if tail(call.func) == self._called(function):
-                named = argument(call, name)
-                if self._may_hand_none(named.value if named else positional(call, index), depth):
-                    return True
+        for call in self._calls_of(function):
+            named = argument(call, name)
+            if self._may_hand_none(named.value if named else positional(call, index), depth):
+                return True
         return False
 
     def changing(self, holder: str) -> dict[str, cst.BaseExpression]:
@@ -214,25 +265,51 @@ class Visible:
         for node in nodes:
             if isinstance(node, cst.Call) and dotted(node.func).startswith("self.") and self._method_of(node) in begins:
                 begins.add(tail(node.func))
+        once = self._run_once(begins, nodes)
         for node in nodes:
             method = self._method_of(node)
             if isinstance(node, cst.Assign):
                 for target in node.targets:
                     for name, part in parts_of(target.target, node.value, fields=True).items():
-                        if name.count(".") == 1 and part is not None and method in begins:
+                        if name.count(".") == 1 and part is not None and (method in begins or self._is_before(node)):
                             first.setdefault(name, part)
-                        changed.update({name} if method != "__init__" else ())
-                    if isinstance(target.target, cst.Subscript) and method != "__init__":
-                        changed.add(dotted(target.target.value))
-            elif isinstance(node, cst.AugAssign) and method != "__init__":
-                changed.add(dotted(node.target.value if isinstance(node.target, cst.Subscript) else node.target))
-            elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and method != "__init__":
-                changed.update({dotted(node.func.value)} if node.func.attr.value in _CHANGES else ())
+                        changed.update({name} if method not in once else ())
+                    if isinstance(target.target, cst.Subscript) and method not in once:
+                        changed.add(dotted(whole_of(target.target)))
+            elif isinstance(node, cst.AugAssign) and method not in once:
+                changed.add(dotted(whole_of(node.target)))
+            elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and method not in once:
+                changed.update({dotted(whole_of(node.func.value))} if node.func.attr.value in _CHANGES else ())
         return {
             name.replace("self", holder, 1): value
             for name, value in first.items()
             if name in changed and name.startswith("self.")
         }
+
+    def _run_once(self, begins: set[str], nodes: Sequence[cst.CSTNode]) -> set[str]:
+        """Methods that only the making of an object runs: `self.setup()` of its `__init__`, and nobody else."""
+        own = {id(node) for node in nodes}
+        scope = self.values.scope
+        once = begins - {scope.name.value if isinstance(scope, cst.FunctionDef) else ""} | {"__init__"}
+        calls = [call for each in (self.draft, *self.draft.others) for call in each.calls() if tail(call.func) in once]
+        while True:
+            again = {
+                tail(call.func)
+                for call in calls
+                if id(call) not in own or self._method_of(call) not in once
+            } - {"__init__"}  # fmt: skip
+            if not again & once:
+                return once
+            once -= again
+
+    def field_values(self, name: str) -> list[cst.BaseExpression]:
+        """Everything that a field is ever set to."""
+        return self._field_values.get(name, [])
+
+    def _is_before(self, node: cst.CSTNode) -> bool:
+        """Whether the function of the loop does something before it: `self.best = 0`, as it starts."""
+        loop = self.values.loop.node
+        return self.draft.scope(node) is self.values.scope and self.draft.start(node) < self.draft.start(loop)
 
     def _method_of(self, node: cst.CSTNode) -> str:
         function = self.draft.scope(node)
@@ -247,6 +324,27 @@ class Visible:
         home = name.rpartition(".")[0]
         parts = [part.replace("self.", f"{home}.", 1) if home else part for part in parts]
         return parts if parts and all(part in self.known for part in parts) else []
+
+
+def whole_of(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`self.history` of `self.history[key][0]`: what changes where a part of it does."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return node
+
+
+def own_classes(draft: Draft) -> dict[str, cst.ClassDef]:
+    return {each.name.value: each for each in draft.nodes if isinstance(each, cst.ClassDef)}
+
+
+def seen_elsewhere(draft: Draft, kind: type[_Named]) -> dict[str, _Named]:
+    """Classes or functions that other files of the program have at their top and run, where only one has that name."""
+    found: dict[str, list[_Named]] = {}
+    for other in draft.others:
+        for node in other.nodes:
+            if isinstance(node, kind) and isinstance(other.parent(node), cst.Module):
+                found.setdefault(node.name.value, []).append(node)
+    return {name: nodes[0] for name, nodes in found.items() if len(nodes) == 1}
 
 
 def parameters(function: cst.FunctionDef) -> list[str]:

@@ -1,0 +1,172 @@
+"""The modules of a script's own folder that it imports, and what of each of them it runs.
+
+Only names are followed: a function or a class is run where its name stands in code that is run. What stands for itself
+in a module is run when it is imported, except behind `if __name__ == "__main__"`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from outlast.adapt.libraries import is_library
+
+#: More than any script has that one person oversees; of a larger program the nearest modules are taken.
+_MOST = 60
+
+#: `python scripts/train.py` with the project's folder on the path
+_ABOVE = ("../", "../../", "../../../")
+
+Read = Callable[[str], str | None]
+_Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass
+class Module:
+    """One file of a program."""
+
+    path: str  # from the folder of the script, with slashes
+    text: str
+    tree: ast.Module = field(repr=False)
+    imports: list[str] = field(default_factory=list)  # paths of modules
+    run: set[int] = field(default_factory=set)  # lines at which a function or class begins that is run
+
+    @property
+    def idle(self) -> frozenset[int]:
+        """Lines at which something begins that is not run: functions and classes, and what a start by itself does."""
+        body = self.tree.body
+        named = {_line(each) for each in body if isinstance(each, _Named) and _line(each) not in self.run}
+        return frozenset(named | {each.lineno for each in body if _is_start(each)})
+
+
+def find_modules(script: str, text: str, read: Read) -> list[Module]:
+    """The modules that a script imports, nearest first. `read` gives the text of a path below its folder, or None."""
+    entry = _parsed(script, text)
+    if entry is None:
+        return []
+    found: dict[str, Module | None] = {script: entry}
+    waiting = [entry]
+    while waiting and len(found) <= _MOST:
+        module = waiting.pop(0)
+        for path in _imported(module, read):
+            if path not in found:
+                found[path] = _parsed(path, read(path) or "")
+                waiting += [each] if (each := found[path]) is not None else []
+            if found[path] is not None:
+                module.imports.append(path)
+    modules = [each for each in found.values() if each is not None and each is not entry]
+    _mark_run(entry, modules)
+    return modules
+
+
+def _parsed(path: str, text: str) -> Module | None:
+    try:
+        return Module(path, text, ast.parse(text.removeprefix("\ufeff")))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _imported(module: Module, read: Read) -> Iterator[str]:
+    """Paths of what a file imports, wherever in it."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _files("", alias.name, read)
+        elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__") and node.args:
+            given = node.args[0]
+            if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                yield from _files("", given.value, read)
+        elif isinstance(node, ast.ImportFrom):
+            folder = module.path.split("/")[: -node.level] if node.level else []
+            start = "/".join(folder) + ("/" if folder else "")
+            if not node.level and is_library(node.module or "") and not _at(start, node.module or "", read):
+                continue
+            yield from _files(start, node.module or "", read)
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}" if node.module else alias.name
+                yield from _at(start, name, read)
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _files(start: str, name: str, read: Read) -> Iterator[str]:
+    """The module and the packages that it lies in, which are run, too."""
+    parts = name.split(".") if name else []
+    for count in range(1, len(parts) + 1):
+        yield from _at(start, ".".join(parts[:count]), read)
+
+
+def _at(start: str, name: str, read: Read) -> list[str]:
+    """The file of a module, in a folder or from where a script of a subfolder may be started."""
+    path = name.replace(".", "/")
+    above = () if start or is_library(name) else _ABOVE
+    files = [f"{root}{path}{ending}" for root in (start, *above) for ending in (".py", "/__init__.py")]
+    return [each for each in files if name and read(each) is not None][:1]
+
+
+def _mark_run(entry: Module, modules: list[Module]) -> None:
+    words = _words(entry.tree)
+    for module in _handed_on(entry, modules):
+        words |= {each.name for each in module.tree.body if isinstance(each, _Named)}
+    for module in modules:
+        for statement in module.tree.body:
+            if not isinstance(statement, _Named) and not _is_start(statement):
+                words |= _words(statement)
+    is_growing = True
+    while is_growing:
+        is_growing = False
+        for module in modules:
+            for each in module.tree.body:
+                if isinstance(each, _Named) and each.name in words and _line(each) not in module.run:
+                    module.run.add(_line(each))
+                    words |= _words(each)
+                    is_growing = True
+
+
+def _handed_on(entry: Module, modules: list[Module]) -> Iterator[Module]:
+    """Modules that are values somewhere: of `make("loader", loaders)` nobody sees what it takes of `loaders`."""
+    for module in (entry, *modules):
+        inside = {id(node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Attribute)}
+        names = {node.id for node in ast.walk(module.tree) if isinstance(node, ast.Name) and id(node) not in inside}
+        for path in (path for name, path in _called_here(module) if name in names):
+            endings = (f"/{path}.py", f"/{path}/__init__.py")
+            yield from (each for each in modules if f"/{each.path}".endswith(endings) and each is not module)
+
+
+def _called_here(module: Module) -> Iterator[tuple[str, str]]:
+    """What a file calls that which it imports, with the path that this has if it is a module."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.asname or alias.name, alias.name.replace(".", "/")
+        elif isinstance(node, ast.ImportFrom):
+            start = f"{node.module}.".replace(".", "/") if node.module else ""
+            yield from ((alias.asname or alias.name, start + alias.name) for alias in node.names)
+
+
+def _line(node: _Named) -> int:
+    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
+
+
+def _words(tree: ast.AST) -> set[str]:
+    """Every name that stands there; imports are no use yet, but `from model import *` may be one."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            found.add(node.value)  # `getattr(models, "UNet")`
+        elif isinstance(node, ast.alias) and node.asname:
+            found.add(node.name.rpartition(".")[2])
+    return found
+
+
+def _is_start(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and any(
+        isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(statement.test)
+    )

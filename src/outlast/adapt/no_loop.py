@@ -1,0 +1,106 @@
+"""Why a script has no training loop that could be made to go on, and what to do about that."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.frameworks.foreign import foreign_training
+from outlast.adapt.resuming.counters import is_outermost
+from outlast.adapt.resuming.rounds import repeated_at
+from outlast.adapt.resuming.state import Refusal
+from outlast.adapt.resuming.states import FRAMEWORKS
+from outlast.adapt.resuming.told import adapt_there
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import dotted, tail
+
+#: Calls that a step of a training makes.
+_STEPS = frozenset({"backward", "apply_gradients", "train_on_batch", "partial_fit"})
+
+
+def no_loop(draft: Draft) -> Refusal:
+    foreign = foreign_training(draft)
+    if foreign is not None:
+        return foreign
+    whiles = [node for node in draft.nodes if isinstance(node, cst.While) and _trains(draft, node)]
+    if whiles:
+        return Refusal("the training loop is a while loop, and what counts its rounds is not certain", whiles[0],
+                       "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
+    passing = one_pass(draft)
+    if passing is not None:
+        return passing
+    if any(tail(call.func) == "fit" for call in draft.calls()):
+        # In a program it may be one of its own functions.
+        return Refusal(
+            "trains in one call that cannot be continued", None, "a stint must be long enough for it", Kind.DIFFERS,
+            is_absent=bool(draft.others),
+        )  # fmt: skip
+    elsewhere = _trained_elsewhere(draft)
+    if elsewhere is not None:
+        name = draft.source(elsewhere.func)
+        said = f"the training loop is not in this file: {name}() is in another one"
+        there = adapt_there(draft.resolve(elsewhere.func), name)
+        return Refusal(said, elsewhere, f"{there}, or use outlast.epochs there", is_absent=True)
+    is_plain = draft.names.roots.isdisjoint(FRAMEWORKS)
+    others = [node for node in draft.nodes if isinstance(node, cst.While) and is_plain and not _yields(draft, node)]
+    if others:
+        return Refusal("the only loop is a while loop, and what counts its rounds is not certain", others[0],
+                       "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
+    return Refusal("no training loop of the form for epoch in range(N)", None, "use outlast.epochs(N)", is_absent=True)
+
+
+def one_pass(draft: Draft) -> Refusal | None:
+    """The reason where a loop trains that goes once through its samples."""
+    passes = [node for node in draft.nodes if isinstance(node, cst.For) and _is_one_pass(draft, node)]
+    if not passes:
+        return None
+    said = "the loop goes once through its samples, and where it stopped among them is not saved"
+    advice = "put for epoch in range(N) around it, or count its steps: for step in range(N): batch = next(batches)"
+    return Refusal(said, passes[0], advice)
+
+
+def _trained_elsewhere(draft: Draft) -> cst.Call | None:
+    """A call that trains by its name, and is no function of this file."""
+    own = {function.name.value for function in draft.functions()}
+    named = re.compile(r"(?:(?:run|start|do)_)?train(?:ing|_model|_network|_loop)?|learn")
+    for call in draft.calls():
+        name = tail(call.func)
+        takes = bool(call.args) or dotted(call.func).count(".") > 0
+        if named.fullmatch(name) and name not in own and takes and not (name == "train" and not _is_run(draft, call)):
+            return call
+    return None
+
+
+def _is_run(draft: Draft, call: cst.Call) -> bool:
+    """`model.train()` and `model.train(False)` only choose how a module works."""
+    values = [arg.value for arg in call.args]
+    is_mode = not values or tail(values[0]) in ("True", "False")
+    return not (is_mode and isinstance(call.func, cst.Attribute) and "eval" in draft.words)
+
+
+def _trains(draft: Draft, loop: cst.For | cst.While) -> bool:
+    """Whether a loop trains, by itself or through functions of this file; one that yields hands out samples."""
+    own = {function.name.value: function for function in draft.functions()}
+    waiting, seen = [] if _yields(draft, loop) else [loop.body], {loop.body}
+    while waiting:
+        block = waiting.pop()
+        for call in draft.calls(block):
+            if tail(call.func) in _STEPS or (tail(call.func) == "run" and "sess" in dotted(call.func)):
+                return True
+            function = own.get(tail(call.func))
+            if function is not None and function.body not in seen:
+                seen.add(function.body)
+                waiting.append(function.body)
+    return False
+
+
+def _yields(draft: Draft, loop: cst.For | cst.While) -> bool:
+    return any(isinstance(node, cst.Yield) for node in draft.below(loop.body))
+
+
+def _is_one_pass(draft: Draft, loop: cst.For) -> bool:
+    """`for step, batch in enumerate(loader)`, `for step, batch in zip(range(N), batches)`: no rounds, one long one."""
+    is_alone = is_outermost(draft, loop) and repeated_at(draft, loop) is None
+    return is_alone and _trains(draft, loop)

@@ -1,0 +1,87 @@
+"""What each name and field of a file is bound to, wherever that happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.placing.shapes import names
+from outlast.migrate.tree import dotted, tail
+
+Values = dict[tuple[int, str], list[cst.BaseExpression]]
+
+
+class Bindings:
+    """All values of a file: of names by their scope, of fields by their name. `...` stands for what is not visible."""
+
+    def __init__(self, draft: Draft, is_held: Callable[[cst.BaseExpression], bool]) -> None:
+        """`is_held`: whether an expression is an option, which may be several values."""
+        self._draft, self._is_held = draft, is_held
+        self.assigned: Values = {}
+        self.grown: Values = {}  # by `path += …`
+        self.fields: dict[str, list[cst.BaseExpression]] = {}
+        for node in draft.nodes:
+            self._note(node)
+
+    def of_field(self, node: cst.Attribute) -> list[cst.BaseExpression]:
+        """What a field is set to; where several classes have one of that name, `self.root` is that of its own class."""
+        values = self.fields.get(node.attr.value, [])
+        home = self._class_of(node) if len(values) > 1 and dotted(node.value) == "self" else None
+        own = [value for value in values if self._class_of(value) is home] if home is not None else []
+        return own or values
+
+    def _class_of(self, node: cst.CSTNode) -> cst.ClassDef | None:
+        return next((each for each in self._draft.above(node) if isinstance(each, cst.ClassDef)), None)
+
+    def is_no_setting(self, node: cst.Attribute, owner: str) -> bool:
+        """`self.x`, `os.sep`, or `file.name` of what a `with` has opened: nothing that a configuration says."""
+        opened = {
+            name
+            for each in self._draft.nodes if isinstance(each, cst.AsName) and isinstance(each.name, cst.Name)
+            if isinstance(self._draft.parent(each), cst.WithItem) for name in (each.name.value,)
+        }  # fmt: skip
+        return owner == "self" or owner in opened or self._draft.resolve(node).startswith("os.")
+
+    def _note(self, node: cst.CSTNode) -> None:
+        if isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None:
+            targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
+            for target in targets:
+                self._bind(target, node.value)
+        elif isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.AddAssign):
+            for name in names(node.target):
+                self.grown.setdefault((id(self._draft.scope(node)), name), []).append(node.value)
+        elif isinstance(node, cst.NamedExpr):
+            self._bind(node.target, node.value)
+        elif isinstance(node, cst.FunctionDef) and any(tail(each.decorator) == "property" for each in node.decorators):
+            returned = [each.value for each in self._draft.below(node) if isinstance(each, cst.Return)]
+            if len(returned) == 1 and returned[0] is not None:
+                self.fields.setdefault(node.name.value, []).append(returned[0])
+        elif isinstance(node, cst.For | cst.CompFor) and isinstance(node.target, cst.Name) and self._is_held(node.iter):
+            self._bind(node.target, node.iter)  # one of several that an option holds
+        elif isinstance(node, cst.AugAssign | cst.For | cst.CompFor):
+            for name in names(node.target):
+                self.assigned.setdefault((id(self._draft.scope(node)), name), []).append(cst.Ellipsis())
+
+    def _bind(self, target: cst.CSTNode, value: cst.BaseExpression) -> None:
+        if isinstance(target, cst.Name):
+            inside = next(
+                (each for each in self._draft.above(target) if isinstance(each, cst.ClassDef | cst.FunctionDef)), None
+            )
+            if isinstance(inside, cst.ClassDef):
+                self.fields.setdefault(target.value, []).append(value)
+            else:
+                self.assigned.setdefault((id(self._draft.scope(target)), target.value), []).append(value)
+        elif isinstance(target, cst.Attribute):
+            self.fields.setdefault(target.attr.value, []).append(value)
+        elif (
+            isinstance(target, cst.Tuple)
+            and isinstance(value, cst.Tuple)
+            and len(target.elements) == len(value.elements)
+        ):
+            for left, right in zip(target.elements, value.elements, strict=True):
+                self._bind(left.value, right.value)
+        else:
+            for name in names(target):
+                self.assigned.setdefault((id(self._draft.scope(target)), name), []).append(cst.Ellipsis())

@@ -1,0 +1,66 @@
+"""Files that are made of the data and kept beside it, to be read the next time: the folder stays that of the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.needs import Role
+from outlast.adapt.placing.flow import Flow
+from outlast.adapt.placing.roles import RESULTS
+from outlast.adapt.placing.sinks import Sink
+from outlast.adapt.placing.sources import Use
+from outlast.migrate.engine import Kind
+
+#: the rule of what is said here
+CACHES = "caches"
+_ASKS = re.compile(r"\b(?:exists|isfile|is_file)\(")
+
+
+def take_caches(draft: Draft, sinks: Sequence[Sink], flow: Flow, *, tells: bool = False) -> list[Sink]:
+    """The same sinks; those that write where data is read, and only what is not there yet, belong to the data."""
+    read = {draft.source(sink.path) for sink in sinks if sink.role in (Role.DATA, Role.WEIGHTS)}
+    caches = [sink for sink in sinks if draft.source(sink.path) in read and _is_made_once(draft, sink)]
+    if not caches:
+        return list(sinks)
+    ways = [(sink, use) for sink in sinks if sink.role is not None and not sink.makes for use in flow.ways(sink)]
+    written = [(sink, use) for sink, use in ways if sink.role is Role.OUTPUT]
+    # A folder for results is one although lists of it are kept there.
+    others = {_origin(draft, use) for sink, use in written if sink not in caches}
+    ours = {(_origin(draft, use), use.after) for _, use in written}
+    data = {
+        origin
+        for sink, use in ways
+        if sink.role is Role.DATA and use.is_folder and (origin := _origin(draft, use))
+        and (origin, use.after) not in ours and origin not in others and not RESULTS.search(origin)
+    }  # fmt: skip
+    found = [sink for sink in caches if {_origin(draft, use) for each, use in written if each is sink} <= data]
+    for sink in found if tells else ():
+        said = f"{draft.source(sink.path)} is kept in the folder of the data, where that lacks it"
+        draft.say(Kind.DIFFERS, CACHES, sink.path, said, "bring it with the data where that may not be written to")
+    return [replace(sink, role=Role.DATA) if sink in found else sink for sink in sinks]
+
+
+def _origin(draft: Draft, use: Use) -> str:
+    """What a path begins with, as it is written."""
+    node = use.literal or use.other or (use.hops[-1].node if use.hops else None)
+    return draft.source(node) if node is not None else use.option
+
+
+def _is_made_once(draft: Draft, sink: Sink) -> bool:
+    """`if not os.path.exists(path): dump(path)`, or the other branch of such a question."""
+    before: cst.CSTNode = sink.call
+    for each in draft.above(sink.call) if sink.role is Role.OUTPUT and not sink.makes else ():
+        if isinstance(each, cst.If) and before is not each.test:
+            test = draft.source(each.test)
+            is_asked = bool(_ASKS.search(test)) and draft.source(sink.path) in test
+            is_missing = test.startswith("not ") is (before is each.body)
+            return is_asked and is_missing
+        if isinstance(each, cst.FunctionDef):
+            return False
+        before = each
+    return False

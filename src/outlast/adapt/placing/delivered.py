@@ -1,0 +1,291 @@
+"""Files in the output folder that a script reads before it has written them: somebody must have brought them.
+
+On the first start the contract's output folder is empty. What was delivered with the code, or as an input, is taken as
+long as the folder does not have the file; from then on the folder's own is the one to go on with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+from outlast.adapt.arguments.moments import Moments
+from outlast.adapt.arguments.setup import Option, Value
+from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
+from outlast.adapt.needs import Role
+from outlast.adapt.placing.flow import Flow
+from outlast.adapt.placing.folders import is_result
+from outlast.adapt.placing.paths import Paths
+from outlast.adapt.placing.places import Places
+from outlast.adapt.placing.roles import by_look
+from outlast.adapt.placing.sinks import HELPER, Sink, is_weights_file
+from outlast.adapt.placing.sites import text_of
+from outlast.adapt.placing.sources import Use
+from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.wrapping import add_helpers
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import tail
+
+_HELPER = '''def find_delivered(path, folder, before, *inputs):
+    """A file of the output folder; until that has it, the one that was brought as an input or lay here before."""
+    if not folder or os.path.exists(path):
+        return path
+    below = os.path.relpath(path, folder)
+    places = [each if os.path.isfile(each) else os.path.join(each, name)
+              for each in inputs if each for name in (below, os.path.basename(below))]
+    places += [os.path.join(before, below)] if before is not None else []
+    places += [each for each in inputs if each and not os.path.splitext(below)[1]]
+    return type(path)(next((each for each in places if not below.startswith("..") and os.path.exists(each)), path))
+'''
+_ASKS = frozenset({"exists", "isfile", "is_file", "isdir", "is_dir", "getsize", "Exists"})
+_REMOVES = frozenset({"remove", "unlink", "rmtree", "replace", "rename", "move"})
+#: functions of other files in which a training may write whatever it likes
+_TRAINS = re.compile(r"fit|train|learn|run|main|tune|search|solve|loop", re.I)
+_OPEN = re.compile(r"\0|%[-0-9.]*[a-zA-Z]|\{[^{}]*\}")
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """A call that reads such a file, or asks for one."""
+
+    use: Use
+    role: Role
+    instead: str = ""  # where a whole folder lay that cannot be told from the contract's, as an expression
+
+
+def find_delivered(
+    draft: Draft, sinks: Sequence[Sink], flow: Flow, paths: Paths, options: dict[str, Option]
+) -> list[Delivered]:
+    """Every reading of a result that no earlier line can have written, with the questions for the same file."""
+    ways = [use for sink in sinks for use in flow.ways(sink) if not sink.makes]
+    writes = [use for use in ways if use.role is Role.OUTPUT]
+    others = [call for call in draft.calls() if _is_training(draft, call)]
+    seen = _Order(draft, flow, writes, [*others, *(each.call for each in paths.implied if each.is_here)])
+    found: dict[int, Delivered] = {}
+    for use in ways:
+        if use.role in (None, Role.OUTPUT) or not _is_brought(flow, use) or not is_result(paths, use):
+            continue
+        if seen.is_written_before(use) or not draft.is_reached(use.sink.call):
+            continue
+        is_model = _is_model(use)
+        if is_model and seen.may_be_trained(use):
+            continue
+        is_named = is_model and use.literal is not None and not use.after
+        if is_named:
+            _keep_name(paths, use)
+        # What is named by a count that the script has found, or asked for, is its own way to go on.
+        name = use.after if use.literal is None else _pattern(flow, use)
+        is_open = bool(_OPEN.search(name)) and not _is_named_by_option(draft, use, options)
+        is_found = is_open or _is_guarded(draft, use.sink.call)
+        if is_found and seen.may_be_written(use):
+            continue
+        instead = _whole(draft, use, options) if is_model and use.literal is None else ""
+        if is_model and use.literal is None and not instead:
+            continue
+        role = by_look(use, flow.full(use).replace(UNKNOWN, ""))
+        found[id(use.sink.path)] = Delivered(use, role, instead)
+        for asked in ways:
+            if asked.role is None and is_result(paths, asked) and _asks_for(draft, flow, asked, use):
+                found.setdefault(id(asked.sink.path), Delivered(asked, role))
+    return list(found.values())
+
+
+def _is_named_by_option(draft: Draft, use: Use, options: dict[str, Option]) -> bool:
+    """`args.save_folder + args.basenet`: an option whose default is a file with weights says which one it is."""
+    return any(
+        isinstance(node, cst.Attribute) and tail(node) in options and is_weights_file(options[tail(node)].default)
+        for node in draft.below(use.sink.path)
+    )
+
+
+class _Order:
+    """What is written, and when."""
+
+    def __init__(self, draft: Draft, flow: Flow, writes: Sequence[Use], others: Sequence[cst.Call]) -> None:
+        """`others`: calls that may write files of any name."""
+        self._draft, self._flow, self._writes, self._others = draft, flow, writes, others
+        self._moments = Moments(draft)
+        self._library = [call for call in draft.calls() if tail(call.func) in ("train", "fit")]
+
+    def may_be_written(self, use: Use) -> bool:
+        return any(self._may_be(use, each) for each in self._writes)
+
+    def is_written_before(self, use: Use) -> bool:
+        at, is_later = use.sink.call, self._moments.is_later
+        may_be = [each.sink.call for each in self._writes if self._may_be(use, each)]
+        if any(is_later(at, call) for call in may_be):
+            return True
+        if any(map(self._is_called_back, may_be)) and any(is_later(at, call) for call in self._library):
+            return True
+        return any(is_later(at, call) for call in self._others)
+
+    def _is_called_back(self, call: cst.Call) -> bool:
+        """Whether a training of a library does it: in a method of a callback."""
+        around = (each for each in self._draft.above(call) if isinstance(each, cst.ClassDef))
+        return any(tail(base.value).endswith("Callback") for each in around for base in each.bases)
+
+    def may_be_trained(self, use: Use) -> bool:
+        """Whether a library may have trained before, and left its results in the folder that it was told."""
+        return any(self._moments.is_later(use.sink.call, call) for call in self._library)
+
+    def _may_be(self, use: Use, written: Use) -> bool:
+        """Whether a path that is written can be the one that is read."""
+        if _source(self._flow, use) != _source(self._flow, written):
+            return False
+        mine, other = _pattern(self._flow, use), _pattern(self._flow, written)
+        if written.sink.is_folder or (written.sink.is_guess and written.is_folder):
+            mine, other = mine.rstrip("/") + "/", other.rstrip("/") + "/\0"  # anything may be written there
+        return _fits(mine, other) or _fits(other, mine)
+
+
+def _is_training(draft: Draft, call: cst.Call) -> bool:
+    name = draft.resolve(call.func)
+    root = name.lstrip(".").partition(".")[0]
+    return (
+        bool(root) and bool(_TRAINS.search(tail(call.func))) and tail(call.func)[:1].islower() and not is_library(root)
+    )
+
+
+def _source(flow: Flow, use: Use) -> str:
+    """What a path begins with where that is no text of this file."""
+    if use.literal is not None:
+        return ""
+    return use.option or flow.source(use.other) or flow.source(use.put)
+
+
+def _pattern(flow: Flow, use: Use) -> str:
+    """A path; what is filled into a literal may be something else in each round."""
+    text = flow.full(use)
+    if isinstance(use.literal, cst.FormattedString):
+        parts = [part.value if isinstance(part, cst.FormattedStringText) else UNKNOWN for part in use.literal.parts]
+        text = "".join(parts) + use.after
+    return text.removeprefix("./")
+
+
+def _fits(text: str, pattern: str) -> bool:
+    return re.fullmatch("(?s:.*)".join(map(re.escape, _OPEN.split(pattern))), text) is not None
+
+
+def _is_brought(flow: Flow, use: Use) -> bool:
+    """One file, or a folder below that of the results: neither a pattern nor that folder itself."""
+    is_file = not use.sink.is_folder and (not use.sink.is_guess or is_weights_file(flow.full(use)))
+    is_below = bool(use.after.strip("/")) or is_file or _is_model(use)
+    is_found = tail(use.sink.call.func) in ("glob", "iglob", "rglob", "iterdir", "list_files")
+    return is_below and not is_found and "*" not in flow.full(use) and not _is_done(use)
+
+
+def _is_model(use: Use) -> bool:
+    """`from_pretrained("saved")`: a folder as a whole, which the platform's empty one cannot stand for."""
+    return use.sink.is_folder and use.role is Role.WEIGHTS
+
+
+def _keep_name(paths: Paths, use: Use) -> None:
+    """Let a folder lie below the contract's, so that it is not there before something was saved."""
+    assert use.literal is not None
+    sites = paths.sites.get(Role.OUTPUT, [])
+    sites[:] = [replace(site, keeps_name=True) if site.text == text_of(use.literal) else site for site in sites]
+
+
+def _whole(draft: Draft, use: Use, options: dict[str, Option]) -> str:
+    """A folder of an option or of another file, as it was before."""
+    if use.other is not None and not use.option:
+        return "" if use.after else draft.source(use.other)
+    option = options.get(use.option)
+    text = option.default + use.after if option is not None else ""
+    return _quoted(text) if text.strip("./") and UNKNOWN not in text else ""
+
+
+def _is_done(use: Use) -> bool:
+    return isinstance(use.sink.path, cst.Call) and tail(use.sink.path.func) == HELPER
+
+
+def _is_guarded(draft: Draft, call: cst.Call) -> bool:
+    """Whether the script has another way where the file is not there."""
+    before: cst.CSTNode = call
+    for each in draft.above(call):
+        if isinstance(each, cst.If | cst.IfExp) and before is each.body and _asks(draft, each.test):
+            return True
+        if isinstance(each, cst.Try) and before is each.body and each.handlers:
+            return True
+        before = each
+    return False
+
+
+def _asks(draft: Draft, test: cst.BaseExpression) -> bool:
+    is_not = isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
+    return not is_not and re.search(r"exists|isfile|is_file|isdir|is_dir|latest", draft.source(test)) is not None
+
+
+def _asks_for(draft: Draft, flow: Flow, asked: Use, read: Use) -> bool:
+    """Whether a question before a reading is for the same file, and nothing else hangs on the answer."""
+    call = asked.sink.call
+    is_same = flow.full(asked) == flow.full(read) and _source(flow, asked) == _source(flow, read)
+    is_before = draft.scope(call) is draft.scope(read.sink.call) and draft.start(call) < draft.start(read.sink.call)
+    if not is_same or not is_before or tail(call.func) not in _ASKS or _is_done(asked):
+        return False
+    around = next((each for each in draft.above(call) if isinstance(each, cst.If)), None)
+    return around is None or not any(tail(each.func) in _REMOVES for each in draft.calls(around))
+
+
+def look_elsewhere(
+    draft: Draft, found: Sequence[Delivered], paths: Paths, values: dict[Role, Value],
+    names: dict[Role, str], options: dict[str, Option],
+) -> None:  # fmt: skip
+    """Let each reading take what was delivered while the output folder lacks it."""
+    output = values.get(Role.OUTPUT)
+    if output is None or not found:
+        return
+    if not all(each.instead for each in found):
+        _add_helper(draft, found[0].use.sink.call)
+    places = Places(Role.OUTPUT, paths.sites.get(Role.OUTPUT, []), paths.wraps.get(Role.OUTPUT, []))
+    for each in found:
+        node = each.use.sink.path
+        if each.instead:
+            weights = f"{values[each.role].at(node)} or " if each.role in values else ""
+            draft.enclose(node, f"({weights}{each.instead} if {output.at(node)} else ", ")")
+            source = f"--{names[each.role]}, else from where it was" if each.role in values else "where it was"
+            draft.say(Kind.CHANGED, "paths", node, f"{draft.source(node)} is loaded from {source}")
+            continue
+        given = [output.at(node), _before(draft, each.use, places, paths, options)]
+        if each.role in values:
+            brought = values[each.role].at(node)
+            given.append(brought)
+            # A folder of weights that is given stands for any; one of data must have the name.
+            given[1] = f"None if {brought} else {given[1]}" if _is_model(each.use) else given[1]
+        draft.enclose(node, f"{HELPER}(", f", {', '.join(given)})")
+        also = f"--{names[each.role]}, then " if each.role in values else ""
+        said = f"{draft.source(node)} is looked for in --{names[Role.OUTPUT]}, then in {also}where it was"
+        advice = f"declare it: outlast run … --data {names[each.role]}=PLACE" if each.role in values else ""
+        if each.use.role is not None:
+            draft.say(Kind.CHANGED, "paths", node, said, advice)
+
+
+def _add_helper(draft: Draft, user: cst.CSTNode) -> None:
+    draft.need_import("os")
+    add_helpers(draft, user, ["os"], ["", "", *_HELPER.splitlines(), ""])
+
+
+def _before(draft: Draft, use: Use, places: Places, paths: Paths, options: dict[str, Option]) -> str:
+    """The folder that gave way to the contract's, as an expression."""
+    if use.literal is not None:
+        site = next((each for each in places.sites if each.literal is use.literal), None)
+        return _quoted(site.text[: places.cut(site)]) if site is not None and not site.is_opaque else '""'
+    if use.option in paths.options.get(Role.OUTPUT, {}):
+        option, is_folder = options.get(use.option), paths.options[Role.OUTPUT][use.option]
+        if option is None or not option.default:
+            return "None"
+        is_whole = is_folder and len(paths.options[Role.OUTPUT]) == 1
+        return _quoted(option.default if is_whole else option.default.rstrip("/").rpartition("/")[0])
+    if use.other is not None:
+        source = draft.source(use.other)
+        is_one = len({draft.source(each.other) for each in paths.others[Role.OUTPUT] if each.other is not None}) == 1
+        return source if use.is_folder and is_one else f"os.path.dirname({source})"
+    return '""'
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"'

@@ -1,0 +1,138 @@
+"""Options of a script that hold places: by their names, their defaults and what they say for help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from outlast.adapt.arguments.setup import CODE_FILE, Option
+from outlast.adapt.draft import Draft
+from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.roles import Roles
+from outlast.adapt.resuming.own import is_resume
+from outlast.migrate.tree import argument, inner
+
+if TYPE_CHECKING:
+    from outlast.adapt.placing.paths import Paths
+
+SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
+#: Names by which people know an option's role when its value goes where it cannot be followed: folders, files.
+_FOLDER = "_?(?:dir|path|folder|root|directory)"
+OPTION_NAMES = {
+    Role.DATA: re.compile(
+        rf"(?:data|datasets?|data_set|inputs?|images?|img|corpus){_FOLDER}|data|root|data_?dir|"
+        rf"(?:train|valid|val|validation|dev|test|eval)(?:_\w+)?{_FOLDER}|"
+        r"(?:train|valid|val|validation|dev|test|eval)_data(?:set)?"
+    ),
+    Role.OUTPUT: re.compile(
+        rf"(?:outputs?|out|save|saved?_models?|saving|results?|ckpts?|checkpoints?|logs?|work|exp|experiments?|runs?|"
+        rf"snapshots?|tensorboard|export|summary|summaries){_FOLDER}|models?_?(?:dir|folder)|output|outf?|results?|train_url"
+    ),
+    Role.WEIGHTS: re.compile(
+        r"(?:pre_?train(?:ed)?|init(?:ial)?|trained|backbone|start|finetune)_?"
+        r"(?:model|weights?|ckpt|checkpoint|from)?(?:_?(?:path|file|dir))?|weights?(?:_?(?:path|file))?|"
+        r"load_(?:from|model|weights?|ckpt|checkpoint|pretrained|path|file)(?:_?(?:path|file))?|ckpt|checkpoint"
+    ),
+}
+_AMBIGUOUS = frozenset("data root output out outf result results pretrained pretrain weights".split())
+#: a place to load from or to save to: its default or its help tells
+_EITHER = frozenset({"ckpt", "checkpoint"})
+_WEIGHTS_FILE = re.compile(r"\.(?:pth?|ckpt|pkl|h5|safetensors|bin|tar)$")
+_LOADS = re.compile(r"load|pre-?train|initial|fine-?tun|start from", re.I)
+SETTINGS = re.compile("(?:^|_)(?:config|cfg|conf|hparams|settings|yaml)(?:_|$)")
+_INPUTS = re.compile(r"(?:input|data|dataset)_\w*(?:dir|path|folder|root|file)s?")
+_HELP = re.compile(r"\b(?:path|file|folder|directory|dir)\b", re.I)
+#: of several files it is not certain that they lie in no folder
+_ONE_FILE = re.compile(r"\bfile\b|\.(?:csv|tsv|json|jsonl|txt|npy|npz|h5|hdf5|parquet|pkl|mat)\b", re.I)
+_SAYS_FOLDER = re.compile(r"\b(?:folder|dir|directory|root)\b", re.I)
+FOLDERS = re.compile(r"(?:dir|folder|root|directory)s?$", re.I)
+_SPLITS = re.compile("train|val|dev|test|eval")
+_DATA_FILES = re.compile("(?:train|training|valid|validation|val|dev|test|eval|data|input)_(?:data_)?files?")
+#: names of options that hold places, whatever for
+PLACES = re.compile(r"\w*(?:dir|path|folder|root|file|directory)s?|out|output|outf|results?|data|ckpt|checkpoint")
+
+
+def is_place(option: Option) -> bool:
+    """Whether an option holds a path, by its name, its default or its help; `--arch resnet18` does not."""
+    if _HELP.search(_help(option)) and not re.fullmatch(r"[\w-]+", option.default):
+        return True
+    return bool(PLACES.fullmatch(option.name) or "/" in option.default or SUFFIX.search(option.default))
+
+
+def is_folder_option(option: Option) -> bool:
+    """Whether an option whose use is not seen holds a folder; its default or its help may say that it is a file."""
+    words = _help(option)
+    is_file = _ONE_FILE.search(words) and not _SAYS_FOLDER.search(words)
+    return not (SUFFIX.search(option.default) or is_file)
+
+
+def _help(option: Option) -> str:
+    words = argument(option.call, "help") if option.call is not None else None
+    return inner(words.value) if words is not None else ""
+
+
+def add_told(found: Paths, options: dict[str, Option], judge: Roles, told: Mapping[str, tuple[Role, bool]]) -> None:
+    seen = {name for names in found.options.values() for name in names}
+    for name, (role, is_folder) in told.items():
+        option = options.get(name)
+        if option is None or not option.is_text or name in seen or name in PASSED or judge.is_word(name):
+            continue
+        is_aside = bool(CODE_FILE.search(option.default) or SETTINGS.search(name))
+        is_aside = is_aside or (role is Role.WEIGHTS and is_resume(name))
+        if is_place(option) and not is_aside:
+            found.options.setdefault(role, {})[name] = is_folder and is_folder_option(option)
+
+
+def add_named(draft: Draft, found: Paths, options: dict[str, Option], judge: Roles, passed: frozenset[str]) -> None:
+    """Options whose names say what they are, where their values go out of sight."""
+    seen = {name for names in found.options.values() for name in names}
+    free = [
+        name
+        for name, option in options.items()
+        if option.is_text
+        and name not in seen
+        and name not in passed
+        and name == option.name
+        and not judge.is_word(name)
+        and not _is_cache(draft, name)
+    ]
+    for role, pattern in OPTION_NAMES.items():
+        named = [name for name in free if pattern.fullmatch(name) and _may_be_folder(options[name])]
+        # Results in several folders lie beside each other; for inputs one place is enough.
+        if not found.has(role) or (role is Role.OUTPUT and not found.options.get(role) and not found.others.get(role)):
+            several = [name for name in named if _SPLITS.match(name)]
+            chosen = several if len(several) > 1 and role is Role.DATA else named[:1]
+            folders = {name: is_folder_option(options[name]) for name in chosen}
+            found.options.update({role: folders} if chosen else {})
+    inputs = [name for name in free if _INPUTS.fullmatch(name) and _may_be_folder(options[name])]
+    if found.options.get(Role.DATA) or len(inputs) > 1:
+        found.options.setdefault(Role.DATA, {}).update(
+            (name, "file" not in name and is_folder_option(options[name])) for name in inputs
+        )
+    if any(_SPLITS.match(name) for name in found.options.get(Role.DATA, {})):
+        splits = [name for name in free if OPTION_NAMES[Role.DATA].fullmatch(name) and _SPLITS.match(name)]
+        found.options[Role.DATA].update((name, is_folder_option(options[name])) for name in splits)
+    if not found.has(Role.DATA):
+        files = {name: False for name in free if _DATA_FILES.fullmatch(name)}
+        found.options.update({Role.DATA: files} if files else {})
+
+
+def _is_cache(draft: Draft, name: str) -> bool:
+    """Whether an option only says where a library keeps what it has fetched: `cache_dir=args.data_dir`."""
+    loads = [node for node in draft.nodes if isinstance(node, cst.Attribute) and node.attr.value == name]
+    around = [draft.parent(node) for node in loads]
+    words = [each.keyword.value if isinstance(each, cst.Arg) and each.keyword is not None else "" for each in around]
+    return bool(words) and all("cache" in word for word in words)
+
+
+def _may_be_folder(option: Option) -> bool:
+    """`--data cifar10` and `--output json` choose something; `--data-dir data` is a folder."""
+    if CODE_FILE.search(option.default):
+        return False
+    is_word = bool(re.fullmatch(r"[\w-]+", option.default)) and option.name in _AMBIGUOUS
+    if option.name in _EITHER and not (_WEIGHTS_FILE.search(option.default) or _LOADS.search(_help(option))):
+        return False
+    return not is_word or option.default in (option.name, "data", "dataset", "datasets", "output", "outputs", "results")

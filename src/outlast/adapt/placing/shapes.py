@@ -1,0 +1,103 @@
+"""Small questions about the form of an expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.migrate.tree import argument, inner, tail
+
+
+def leading(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What an expression begins with, from the outside inwards."""
+    yield node
+    if isinstance(node, cst.BinaryOperation):
+        yield from leading(node.left)
+    elif isinstance(node, cst.FormattedString) and node.parts:
+        first = node.parts[0]
+        yield from leading(first.expression) if isinstance(first, cst.FormattedStringExpression) else ()
+    elif isinstance(node, cst.IfExp) and (whole := if_absolute(node)) is not None:
+        yield from leading(whole)
+    elif isinstance(node, cst.Call):
+        yield from leading(node.args[0].value) if node.args else ()
+
+
+def asks_for_absolute(node: cst.CSTNode) -> bool:
+    """Whether a test is of a path that begins at a root: `path.is_absolute()`, `not os.path.isabs(path)`."""
+    if isinstance(node, cst.UnaryOperation):
+        return asks_for_absolute(node.expression)
+    return isinstance(node, cst.Call) and tail(node.func) in ("is_absolute", "isabs")
+
+
+def if_absolute(node: cst.IfExp) -> cst.BaseExpression | None:
+    """What a path is if it begins at a root, as the contract's folders do: `p if p.is_absolute() else ROOT / p`."""
+    if not asks_for_absolute(node.test):
+        return None
+    return node.orelse if isinstance(node.test, cst.UnaryOperation) else node.body
+
+
+def is_led_by(value: cst.BaseExpression, name: str) -> bool:
+    return any(isinstance(each, cst.Name) and each.value == name for each in leading(value))
+
+
+def is_put_behind(value: cst.BaseExpression, name: str) -> bool:
+    """`os.path.join(root, name)`, `root / name`, `root + name`: what the name held is only the end of the path."""
+    parts: list[cst.BaseExpression] = []
+    if isinstance(value, cst.Call) and tail(value.func) in ("join", "joinpath"):
+        parts = [arg.value for arg in value.args]
+    elif isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add | cst.Divide):
+        parts = [value.left, value.right]
+    elif isinstance(value, cst.FormattedString):
+        parts = [part.expression for part in value.parts if isinstance(part, cst.FormattedStringExpression)]
+    return not is_led_by(value, name) and any(
+        is_led_by(part, name) or is_put_behind(part, name) for part in parts
+    )  # fmt: skip
+
+
+def is_behind(draft: Draft, value: cst.BaseExpression, name: str) -> bool:
+    """Whether a value is put together of what a name, or a field, held before, and begins with something else."""
+    within = [each for each in draft.below(value) if isinstance(each, cst.Name | cst.Attribute) and tail(each) == name]
+    return bool(within) and not any(each in within for each in leading(value))
+
+
+def starts_with_text(node: cst.FormattedString) -> bool:
+    first = node.parts[0] if node.parts else None
+    return isinstance(first, cst.FormattedStringText)
+
+
+def begins_open(text: str) -> bool:
+    """Whether a text begins with something that is filled in later: `"%s/images/%s.jpg"`, `"{}/x"`."""
+    return re.match(r"%(?:\(\w+\))?s|\{[^{}]*\}", text) is not None
+
+
+def is_numbered(node: cst.Subscript) -> bool:
+    index = node.slice[0].slice
+    return isinstance(index, cst.Index) and isinstance(index.value, cst.Integer | cst.UnaryOperation)
+
+
+def part_of(value: cst.BaseExpression | None, node: cst.Subscript) -> cst.BaseExpression | None:
+    """What `value["key"]` or `value[0]` is, where the value stands there as a literal."""
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    if isinstance(value, cst.List | cst.Tuple) and isinstance(index, cst.Index):
+        at = int(index.value.value) if isinstance(index.value, cst.Integer) else len(value.elements)
+        return value.elements[at].value if at < len(value.elements) else None
+    if isinstance(value, cst.Dict):
+        found = [
+            each.value for each in value.elements if isinstance(each, cst.DictElement) and inner(each.key) == tail(node)
+        ]
+        return found[0] if len(found) == 1 else None
+    if isinstance(value, cst.Call) and tail(value.func) == "dict":
+        named = argument(value, tail(node))
+        return named.value if named else None
+    return None
+
+
+def names(target: cst.CSTNode) -> Iterator[str]:
+    if isinstance(target, cst.Name):
+        yield target.value
+    elif isinstance(target, cst.Tuple | cst.List):
+        for element in target.elements:
+            yield from names(element.value)

@@ -1,0 +1,127 @@
+"""Functions that take a path from other files of the program, and what each does with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from outlast.adapt.arguments.namespaces import called_name, parameters_of
+from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
+from outlast.adapt.needs import Role
+from outlast.adapt.placing.sinks import Sink
+from outlast.migrate.tree import argument, positional, tail
+
+if TYPE_CHECKING:
+    from outlast.adapt.placing.flow import Flow
+    from outlast.adapt.placing.sources import Use
+
+#: What a parameter is for if it is for several things: what is written is a result, whoever reads it too.
+_RANKS = (Role.DATA, Role.WEIGHTS, Role.OUTPUT)
+
+_ROOT = re.compile(r"(?:data_?|image_?|img_?|video_?|dataset_?)?(?:root|dir)(?:_?path|_?dir)?")
+
+
+@dataclass(frozen=True)
+class Taker:
+    """A parameter that is a path."""
+
+    function: str  # as it is called: the class, for `__init__`
+    name: str
+    place: int  # among the arguments
+    role: Role
+    is_folder: bool
+    is_method: bool
+    expects: bool = False  # a folder that the function does not make
+    is_read: bool = False  # whatever else is done there
+    is_root: bool = False  # known by its name: also where its class stands in the same file
+
+    def sink(self, draft: Draft, call: cst.Call) -> Sink | None:
+        """The path that a call of this function hands over, if it is one of it."""
+        if not self.is_called(draft, call):
+            return None
+        named = argument(call, self.name)
+        path = named.value if named is not None else positional(call, self.place)
+        if path is None:
+            return None
+        if self.is_read and argument(call, "download") is not None:
+            # What a class fetches to where it reads is data: it writes nothing there as soon as that is given.
+            return Sink(call, path, Role.DATA, self.is_folder)
+        return Sink(call, path, self.role, self.is_folder, expects=self.expects)
+
+    def is_called(self, draft: Draft, call: cst.Call) -> bool:
+        full = draft.resolve(call.func)
+        if self.is_root and isinstance(call.func, cst.Name) and call.func.value in draft.class_names:
+            return True
+        if self.is_method:
+            return isinstance(call.func, cst.Attribute) and not full
+        return bool(full) and not is_library(full)
+
+
+Takers = Mapping[str, tuple[Taker, ...]]
+
+
+def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Taker]:
+    """Parameters of this file's functions that lead to a call about files."""
+    found: dict[tuple[int, str], list[tuple[cst.FunctionDef, Use]]] = {}
+    for sink in sinks:
+        for use in flow.ways(sink) if sink.role is not None and not sink.is_guess else ():
+            for name in (hop.node for hop in use.hops if isinstance(hop.node, cst.Name)):
+                function = flow.function_of(name)
+                if function is not None:
+                    found.setdefault((id(function), name.value), []).append((function, use))
+    for (_, parameter), several in found.items():
+        function = several[0][0]
+        places = parameters_of(function)
+        is_method = places[:1] in (["self"], ["cls"])
+        # A folder that is only made holds what the same parameter leads to otherwise.
+        uses = [use for _, use in several if not use.sink.makes] or [use for _, use in several]
+        role = max((use.role for use in uses if use.role is not None), key=_RANKS.index)
+        called = called_name(draft, function)
+        is_folder = any(use.is_folder for _, use in several)
+        is_bound = is_method and called == function.name.value
+        is_made = any(use.sink.makes or use.sink.is_folder for _, use in several)
+        expects = role is Role.OUTPUT and is_folder and not is_made
+        is_read = any(use.role in (Role.DATA, Role.WEIGHTS) for use in uses)
+        place = places.index(parameter) - is_method
+        yield Taker(called, parameter, place, role, is_folder, is_bound, expects, is_read)
+
+
+def find_roots(draft: Draft, found: Iterable[Taker]) -> Iterator[Taker]:
+    """`VideoDataset(root_path, …)`: what a data set has for its root holds data, whatever becomes of it."""
+    known = {(each.function, each.name) for each in found}
+    for function in draft.functions():
+        owner = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
+        if owner is None or function.name.value != "__init__" or not _is_dataset(owner):
+            continue
+        for place, name in enumerate(parameters_of(function)[1:]):
+            if _ROOT.fullmatch(name) and (owner.name.value, name) not in known:
+                yield Taker(owner.name.value, name, place, Role.DATA, is_folder=True, is_method=False, is_root=True)
+
+
+def _is_dataset(owner: cst.ClassDef) -> bool:
+    return any(tail(base.value) == "Dataset" for base in owner.bases) or owner.name.value.endswith("Dataset")
+
+
+def add_handed(draft: Draft, sinks: Sequence[Sink], takers: Takers) -> list[Sink]:
+    """With the paths that calls hand to functions of other files; what was only guessed of these calls is left out."""
+    known = {id(sink.path) for sink in sinks if not sink.is_guess}
+    given = {id(call): [sink for sink in _handed(draft, call, takers) if id(sink.path) not in known]
+             for call in draft.calls()}  # fmt: skip
+    kept = [sink for sink in sinks if not (sink.is_guess and _is_known(draft, sink.call, takers))]
+    found = [*kept, *(sink for several in given.values() for sink in several)]
+    return sorted(found, key=lambda sink: draft.start(sink.call))
+
+
+def _is_known(draft: Draft, call: cst.Call, takers: Takers) -> bool:
+    """Whether a call is one of a function that is seen to take a place: its other parameters are none."""
+    return any(each.is_called(draft, call) for each in takers.get(tail(call.func), ()))
+
+
+def _handed(draft: Draft, call: cst.Call, takers: Takers) -> list[Sink]:
+    found = (each.sink(draft, call) for each in takers.get(tail(call.func), ()))
+    return [sink for sink in found if sink is not None]

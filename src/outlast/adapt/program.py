@@ -1,0 +1,323 @@
+"""A script and the modules of its folder as one program: the same folders, and one training, wherever its loop is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from outlast.adapt.arguments.environment import EnvironmentSetup
+from outlast.adapt.arguments.setup import Value
+from outlast.adapt.connecting import Connecting
+from outlast.adapt.draft import Draft, meet
+from outlast.adapt.edits import Meeting
+from outlast.adapt.modules import Module, Read, find_modules
+from outlast.adapt.needs import Needs, Role, variable
+from outlast.adapt.placing.caches import CACHES, take_caches
+from outlast.adapt.placing.downloads import report_downloads, stop_downloads
+from outlast.adapt.placing.fetched import leave_out
+from outlast.adapt.placing.fetched_files import tell_asked
+from outlast.adapt.placing.flow import Flow
+from outlast.adapt.placing.sinks import find_sinks
+from outlast.adapt.placing.sites import Site
+from outlast.adapt.placing.takers import Taker, Takers, add_handed, find_roots, find_takers
+from outlast.adapt.placing.unpacking import leave_packed
+from outlast.adapt.resume import Plan
+from outlast.adapt.resuming.before import Before
+from outlast.adapt.resuming.drawing import Draw, all_draws, find_draws
+from outlast.adapt.resuming.emptied import say_emptied
+from outlast.adapt.resuming.listing import say_listings
+from outlast.adapt.resuming.seeds import keep_choices
+from outlast.adapt.resuming.unordered import Unordered, find_unordered, put_in_order, say_hashes
+from outlast.adapt.script import Around, Script
+from outlast.adapt.sharing import settle, told_options
+from outlast.adapt.sight import Sight, look
+from outlast.adapt.training import Training, find_training
+from outlast.adapt.weights import share_weights
+from outlast.migrate.engine import EditError, Kind
+from outlast.migrate.tree import dotted, positional, tail
+
+#: What a module must speak of to be worth a look: files, places, a training, what goes along with one, or a library.
+_SPEAKS = re.compile(
+    r"open|load|save|read|write|dir|path|file|root|folder|data|ckpt|checkpoint|log|out|backward|fit|train|download|"
+    r"seed|random|weights|http|class |def |"
+    r"torch|tensorflow|keras|mindspore|lightning|transformers|accelerate|deepspeed|cuda",
+    re.I,
+)
+
+_DECLARES = re.compile(r"parse_(?:known_)?args|add_argument|add_option|\bDEFINE_|\b(?:click|typer|fire|tap|tyro)\b")
+
+
+@dataclass
+class Program:
+    """The drafts of one adaptation. `modules` by their paths, nearest first."""
+
+    entry: Draft
+    modules: dict[str, Draft] = field(default_factory=dict)
+
+
+class ModuleError(Exception):
+    """A module cannot be changed safely; the program is adapted without it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def read_program(script: str, entry: Draft, read: Read, beside: frozenset[str]) -> Program:
+    """The script and what it imports from its own folder, as far as that has to do with files or training."""
+    program = Program(entry)
+    found = find_modules(script, entry.text, read)
+    for module in found:
+        draft = _drafted(module, beside)
+        if draft is not None:
+            program.modules[module.path] = draft
+    drafts = [entry, *program.modules.values()]
+    parts = [part for module in found for part in module.path.removesuffix(".py").split("/")]
+    tops = frozenset(_root_of(module.path) for module in found)
+    meet(drafts)
+    for draft in drafts:
+        draft.seen = frozenset(parts)
+        draft.lie_beside(tops)
+    _open(program)
+    listed = {name for draft in drafts for name in _listed(draft)}
+    for path, draft in program.modules.items():
+        draft.is_listed = path.removesuffix(".py").rpartition("/")[2] in listed
+    return program
+
+
+def _root_of(path: str) -> str:
+    """What a module is imported by, up to the first dot."""
+    return re.sub(r"^(?:\.\./)+", "", path).partition("/")[0].removesuffix(".py")
+
+
+def _listed(draft: Draft) -> Iterator[str]:
+    """Modules of which somebody goes through all names: `vars(config)`, `dir(config)`, `config.__dict__`."""
+    for node in draft.nodes:
+        at: cst.CSTNode | None = None
+        if isinstance(node, cst.Call) and tail(node.func) in ("vars", "dir", "getmembers"):
+            at = positional(node, 0)
+        elif isinstance(node, cst.Attribute) and node.attr.value == "__dict__":
+            at = node.value
+        if isinstance(at, cst.Name) and draft.resolve(at):
+            yield draft.resolve(at).rpartition(".")[2]
+
+
+def _open(program: Program) -> None:
+    """Let files that import everything of a module know what that imports."""
+    paths = {re.sub(r"^(?:\.\./)+", "", path): draft for path, draft in program.modules.items()}
+    # What a module has from another by a star it hands on, so those that are imported further away come first.
+    for draft in (*reversed(program.modules.values()), program.entry):
+        for node in draft.nodes:
+            if not isinstance(node, cst.ImportFrom) or not isinstance(node.names, cst.ImportStar) or not node.module:
+                continue
+            name = dotted(node.module).replace(".", "/")
+            endings = (f"/{name}.py", f"/{name}/__init__.py")
+            found = [each for path, each in paths.items() if f"/{path}".endswith(endings) and each is not draft]
+            if len(found) == 1:
+                draft.open(found[0])
+
+
+def _drafted(module: Module, beside: frozenset[str]) -> Draft | None:
+    if not _SPEAKS.search(module.text) or module.text.startswith("\ufeff"):
+        return None
+    try:
+        draft = Draft(module.text, beside)
+    except (cst.ParserSyntaxError, RecursionError):
+        return None
+    draft.leave_out([each for each in draft.module.body if draft.first_line(each) in module.idle])
+    return draft
+
+
+class Adapting:
+    """One adaptation of a program."""
+
+    def __init__(self, program: Program, needs: Needs) -> None:
+        self.entry, self.modules, self.needs = program.entry, program.modules, needs
+        #: the modules as they are to be
+        self.texts: dict[str, str] = {}
+        self.lacks: list[str] = []
+        self.kind = ""
+        self._unordered: list[Unordered] = []
+
+    def adapt(self) -> str:
+        """Make every edit; the text of the script."""
+        training = find_training(self.entry, self.modules)
+        plan = training.plan
+        draws = self._draws(training)
+        if not self.needs.options:
+            if plan is not None:
+                early = self._first_import() if any(draw.is_early for draw in draws) else None
+                keep_choices(self.entry, draws, None, "", early)
+                for each in training.plans().values():
+                    each.apply("")
+            for draft in (self.entry, *self.modules.values()):
+                put_in_order(self._unordered, draft)
+            self.texts = {path: _result(path, each) for path, each in self.modules.items()}
+            return self.entry.result()
+        sights, entry = self._look()
+        settle([*sights.values(), entry], entry)
+        share_weights([entry, *sights.values()])
+        around = self._change_modules(sights, entry, training, draws)
+        script = Script(entry, self.needs, None if training.path else plan, around)
+        script.change()
+        put_in_order(self._unordered, self.entry)
+        self.lacks, self.kind = script.lacks, script.kind
+        return self.entry.result()
+
+    def _draws(self, training: Training) -> list[Draw]:
+        """What is drawn before the training; of several that stand for one another, outside of all."""
+        modules = list(self.modules.values())
+        drafts = [self.entry, *modules]
+        found: list[list[Draw]] = []
+        own: dict[int, list[Draw]] = {}
+        for path, plan in training.plans().items():
+            draft, trainings = self.modules.get(path, self.entry), [plan.at, *plan.also]
+            own[id(draft)] = find_draws(self.entry, modules, draft, trainings)
+            found.append(own[id(draft)])
+            say_listings(all_draws(self.entry, modules, draft, trainings))
+            known = {id(each.node) for each in self._unordered}
+            before = Before(drafts, draft, trainings)
+            unordered = find_unordered(drafts, before)
+            self._unordered += [each for each in unordered if id(each.node) not in known]
+            if draft is self.modules.get(training.path, self.entry):
+                say_hashes(drafts, before)
+                say_emptied(drafts, before)
+        every = {id(draw.call): draw for draws in found for draw in draws}
+        return [
+            draw for draw in every.values()
+            if draw in own.get(id(draw.draft), ()) or all(draw in draws for draws in found)
+        ]  # fmt: skip
+
+    def _look(self) -> tuple[dict[str, Sight], Sight]:
+        """Every file, those that parse arguments last: what their options are for is seen in the others."""
+        takers = _takers(self.modules.values(), self.entry)
+        files = {**self.modules, "": self.entry}
+        found: dict[str, Sight] = {}
+        for path, draft in sorted(files.items(), key=lambda item: _declares(item[1])):
+            before = len(draft.findings)
+            found[path] = look(draft, self.needs, takers, told_options(found.values()))
+            if path:
+                # What stays as it is in a module may be none of the script's business.
+                new = draft.findings[before:]
+                draft.findings[before:] = [each for each in new if each.kind is Kind.HAND or each.rule == CACHES]
+        return {path: found[path] for path in self.modules}, found[""]
+
+    def _change_modules(
+        self, sights: Mapping[str, Sight], entry: Sight, training: Training, draws: Sequence[Draw]
+    ) -> Around:
+        roles: set[Role] = set()
+        folders: list[str] = []
+        is_early = any(draw.is_early for draw in draws)
+        for path, sight in sights.items():
+            others = [entry, *(other for at, other in sights.items() if at != path)]
+            plan = training.plans().get(path)
+            folders += _change(sight, self.needs, plan, _sites(others))
+            put_in_order(self._unordered, sight.draft)
+            self.texts[path] = _result(path, sight.draft)
+            used = [role for role in self.needs.options if self._count(role, self.texts[path], sight.draft.text)]
+            roles.update(used)
+            is_early = is_early or (bool(used) and _is_read_early(sight))
+        taken = (
+            role
+            for role, name in self.needs.options.items()
+            if any(variable(name) in each.text for each in self.modules.values())
+        )
+        early = self._first_import() if is_early else None
+        return Around(frozenset(roles), frozenset(taken), early, _sites(sights.values()), folders, draws)
+
+    def _count(self, role: Role, text: str, before: str) -> int:
+        name = variable(self.needs.options[role])
+        return text.count(name) - before.count(name)
+
+    def _first_import(self) -> cst.CSTNode | None:
+        """The first import of a module of the program at the top of the script."""
+        roots = {_root_of(path) for path in self.modules}
+        for statement in self.entry.module.body:
+            for node in (statement, *self.entry.below(statement)):
+                if isinstance(node, cst.Import):
+                    names = [dotted(each.name) for each in node.names]
+                elif isinstance(node, cst.ImportFrom):
+                    names = [dotted(node.module)] if node.module is not None else list(roots)
+                else:
+                    continue
+                if (
+                    any(name.partition(".")[0] in roots for name in names)
+                    and self.entry.scope(node) is self.entry.module
+                ):
+                    return statement
+        return None
+
+
+def _declares(draft: Draft) -> int:
+    """How certain it is that a file declares options, and not only asks another one for them."""
+    return 2 if _DECLARES.search(draft.text) else int("parse" in draft.text)
+
+
+def _takers(drafts: Iterable[Draft], entry: Draft) -> Takers:
+    """Functions of modules that take places; also those that only hand them on to others, or have another name."""
+    flows = [(draft, Flow(draft, frozenset(), {})) for draft in drafts]
+    looked = [(draft, take_caches(draft, find_sinks(draft), flow), flow) for draft, flow in flows]
+    found: dict[str, tuple[Taker, ...]] = {}
+    for _ in range(2):
+        every = [
+            each for draft, sinks, flow in looked for each in find_takers(draft, add_handed(draft, sinks, found), flow)
+        ]
+        every += [each for draft, _, _ in looked for each in find_roots(draft, every)]
+        found = {
+            name: tuple(each for each in every if each.function == name) for name in {each.function for each in every}
+        }
+        for alias, name in (pair for draft in (entry, *entry.others) for pair in draft.renamed()):
+            found.setdefault(alias, found.get(name, ()))
+    return found
+
+
+def _sites(sights: Iterable[Sight]) -> dict[Role, list[Site]]:
+    """Literals and defaults of options that lie in the contract's folders."""
+    found: dict[Role, list[Site]] = {role: [] for role in Role}
+    for sight in sights:
+        for role, sites in sight.paths.sites.items():
+            found[role] += sites
+        for role, names in sight.paths.options.items():
+            options = sight.native.options if sight.native is not None else {}
+            texts = [(options[name].default, is_folder) for name, is_folder in names.items() if name in options]
+            found[role] += [Site(cst.SimpleString('""'), text, is_folder) for text, is_folder in texts if text]
+    return found
+
+
+def _change(sight: Sight, needs: Needs, resume: Plan | None, elsewhere: Mapping[Role, Sequence[Site]]) -> list[str]:
+    """Change a module; folders that it expects below the output folder."""
+    draft = sight.draft
+    setup = EnvironmentSetup(draft, inner=sight.native)
+    values = {role: Value(setup, name) for role, name in needs.options.items()}
+    connecting = Connecting(sight, needs, elsewhere)
+    lines = connecting.connect(setup, values)
+    if sight.fetched:
+        lines += sight.pretrained.bring(values[Role.WEIGHTS], needs.options[Role.WEIGHTS])
+    if lines:
+        setup.follow(lines)
+    stop_downloads(draft, sight.downloads, values[Role.DATA], needs.options[Role.DATA])
+    leave_packed(draft, sight.unpacking, values[Role.DATA], needs.options[Role.DATA])
+    leave_out(draft, sight.fetches, values, needs.options)
+    tell_asked(draft, sight.asked, needs.options[Role.DATA])
+    stopped = [*sight.downloads, *sight.fetched, *(each.call for each in sight.fetches), *sight.left_out]
+    report_downloads(draft, stopped, has_network=needs.has_network)
+    if resume is not None:
+        resume.apply(values[Role.OUTPUT].at(resume.at))
+    if draft.is_touched:
+        draft.need_import("os")
+    return connecting.folders
+
+
+def _is_read_early(sight: Sight) -> bool:
+    """Whether a value is read when the module is imported."""
+    return bool(sight.fetched) or any(sight.draft.scope(node) is sight.draft.module for node in sight.places())
+
+
+def _result(path: str, draft: Draft) -> str:
+    try:
+        return draft.result()
+    except (Meeting, EditError, cst.ParserSyntaxError):
+        raise ModuleError(path) from None

@@ -1,0 +1,95 @@
+"""Samples that are chosen by chance from a list whose order nobody has set: a folder lists its files as it likes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.drawing import Draw
+from outlast.adapt.resuming.state import RULE
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import dotted, tail
+
+_LISTING = re.compile(r"os\.(?:listdir|scandir|walk)|glob\.i?glob")
+_METHODS = frozenset({"iterdir", "rglob", "glob"})
+_FILLS = frozenset({"append", "extend", "add", "update", "insert"})
+
+
+def say_listings(draws: Sequence[Draw]) -> None:
+    """Name lists of files that a choice depends on and nothing sorts."""
+    for draft in dict.fromkeys(draw.draft for draw in draws):
+        choices = [draw.call for draw in draws if draw.draft is draft and draw.is_choice]
+        for listing in _listings(draft) if choices else ():
+            names = _reached(draft, listing)
+            chosen = next((call for call in choices if names & set(_names(draft, call))), None)
+            if chosen is not None:
+                word = tail(listing.func)
+                said = f"{word} may list files in another order where they are copied anew: {tail(chosen.func)} then "
+                advice = f"sort them: sorted({draft.source(listing)})"
+                draft.say(Kind.DIFFERS, RULE, listing, said + "chooses others", advice)
+
+
+def _listings(draft: Draft) -> Iterator[cst.Call]:
+    for call in draft.calls():
+        is_method = isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS
+        path = draft.resolve(call.func)
+        if not _LISTING.fullmatch(path) and not (is_method and not path):
+            continue
+        around = (each for each in draft.above(call) if isinstance(each, cst.Call))
+        if not any(tail(each.func) in ("sorted", "len", "set", "any") for each in around):
+            yield call
+
+
+def _reached(draft: Draft, listing: cst.Call) -> set[str]:
+    """Names, and functions, that the order of a list gets to; none of what is sorted on the way."""
+    sorted_ = {
+        dotted(call.func.value)
+        for call in draft.calls()
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "sort"
+    }
+    found = set(_bound_around(draft, listing)) - sorted_
+    count = -1
+    while count != len(found):
+        count = len(found)
+        for node in draft.nodes:
+            if isinstance(node, cst.Name | cst.Attribute) and dotted(node) in found and not _is_sorted(draft, node):
+                found |= set(_bound_around(draft, node)) - sorted_
+    return found
+
+
+def _is_sorted(draft: Draft, node: cst.CSTNode) -> bool:
+    return any(isinstance(each, cst.Call) and tail(each.func) in ("sorted", "len") for each in draft.above(node))
+
+
+def _bound_around(draft: Draft, node: cst.CSTNode) -> Iterator[str]:
+    """What a value goes into from where it stands: a name, what a loop over it fills, what a function gives back."""
+    before = node
+    for each in draft.above(node):
+        if isinstance(each, cst.Assign) and before is each.value:
+            yield from (dotted(target.target) for target in each.targets if dotted(target.target))
+            return
+        if isinstance(each, cst.Return):
+            function = draft.scope(node)
+            if isinstance(function, cst.FunctionDef):
+                yield function.name.value
+            return
+        if isinstance(each, cst.For) and before is each.iter:
+            for call in draft.calls(each.body):
+                if isinstance(call.func, cst.Attribute) and call.func.attr.value in _FILLS:
+                    yield dotted(call.func.value)
+            return
+        if isinstance(each, cst.Call) and isinstance(each.func, cst.Attribute) and each.func.attr.value in _FILLS:
+            yield dotted(each.func.value)
+        if isinstance(each, cst.BaseSuite | cst.SimpleStatementLine):
+            return
+        before = each
+
+
+def _names(draft: Draft, call: cst.Call) -> Iterator[str]:
+    for arg in call.args:
+        for node in (arg.value, *draft.below(arg.value)):
+            if isinstance(node, cst.Name | cst.Attribute):
+                yield dotted(node)

@@ -1,0 +1,184 @@
+"""The state of a training that is not of torch or MindSpore: plain values, TensorFlow 2, sessions of TensorFlow 1."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.kept import NOT_KEPT, global_names, kept_fields, kept_values
+from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.rounds import started
+from outlast.adapt.resuming.state import PASSING, Refusal, State
+from outlast.adapt.resuming.tracked import Tracked
+from outlast.adapt.resuming.uses import Uses
+from outlast.migrate.tree import dotted, tail
+
+#: Made by these, a value can be kept as it is.
+_BUILT_IN = frozenset(
+    "list dict set tuple int float bool str range len max min sum zip deque defaultdict Counter".split()
+)
+#: methods that train, by their names
+_TRAINS = re.compile(r"train|learn|optimi[sz]e|update|step|fit|backward")
+#: what makes the step of a training that a session of TensorFlow 1 runs
+_MAKES_STEPS = frozenset({"minimize", "apply_gradients", "create_train_op", "optimize_loss"})
+FRAMEWORKS = ("torch", "tensorflow", "keras", "mindspore", "jax", "flax", "paddle", "mxnet", "chainer")
+
+
+def plain_state(draft: Draft, values: Values) -> State:
+    _refuse_models(draft, values)
+    is_self = any(isinstance(node, cst.Name) and node.value == "self" for node in draft.below(values.loop.node))
+    fields = _fields_of_self(draft, values) if "self" in values.carried() or is_self else []
+    kept = (*kept_values(draft, values, set()), *fields)
+    _refuse_strangers(draft, values, kept)
+    for function in draft.functions():
+        if any(isinstance(node, cst.Global) for node in draft.below(function)):
+            raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
+    return State("plain", kept=kept)
+
+
+def changes_self(draft: Draft, values: Values) -> bool:
+    """Whether a loop in a method changes fields of its object, or may change what such a field holds: its layers."""
+    uses = Uses(draft, values)
+    own = {node.name.value for node in draft.nodes if isinstance(node, cst.ClassDef)}
+    holds = (
+        name.startswith("self.") and name in uses.used and origin is not None
+        and any(isinstance(call, cst.Call) and tail(call.func) in own for call in (origin, *draft.below(origin)))
+        for name, origin in uses.known.items()
+    )  # fmt: skip
+    return bool(uses.changing("self")) or any(holds)
+
+
+def _fields_of_self(draft: Draft, values: Values) -> list[str]:
+    """Fields of the loop's object that a training in plain Python may change. `Refusal` where one cannot be kept."""
+    uses = Uses(draft, values)
+    known = {name: origin for name, origin in uses.known.items() if name.startswith("self.") and name.count(".") == 1}
+    strangers = [base for home in uses.holders.get("self", []) for base in home.bases if not _is_plain_base(base, uses)]
+    if "self" not in uses.holders or strangers:
+        raise Refusal("the state of the training lies in self", values.loop.node, "use outlast.epochs and outlast.save")
+    own = {node.name.value for node in draft.nodes if isinstance(node, cst.ClassDef)}
+    changing, kept = uses.changing("self"), []
+    for name, origin in known.items():
+        first = changing.get(name, origin)
+        makers = [draft.resolve(call.func) or tail(call.func) for call in (first, *draft.calls(first)) if
+                  isinstance(call, cst.Call)] if first is not None else []  # fmt: skip
+        is_kept = all(each in own or each.startswith("numpy.") or each in _BUILT_IN for each in makers)
+        is_used = bool(uses.methods[name]) and not isinstance(first, cst.Attribute | cst.Integer | cst.Float)
+        is_state = name in changing or (bool(makers) and name in uses.used) or is_used
+        if is_state and (not is_kept or (first is None or isinstance(first, cst.Lambda))):
+            said = f"the state of the training lies in self, and whether {name} can be kept is not certain"
+            raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
+        if is_state and (name in changing or not isinstance(first, cst.Name)):
+            kept.append(name)
+        elif is_state:
+            said = f"the state of the training lies in self: {name} comes from outside of its class"
+            raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
+    return kept
+
+
+def _is_plain_base(base: cst.Arg, uses: Uses) -> bool:
+    own = {home.name.value for home in uses.holders["self"]}
+    return tail(base.value) in {*own, "object", "ABC", "BaseEstimator", "ClassifierMixin", "RegressorMixin"}
+
+
+def _refuse_models(draft: Draft, values: Values) -> None:
+    """A loop that keeps plain values beside a network would go on with these and an untrained network."""
+    loop = values.loop.node
+    if any(draft.resolve(call.func).startswith("torch.optim.") for call in draft.calls(loop.body)):
+        raise Refusal("this loop starts several trainings, one after the other", loop,
+                      "start each one as a run of its own")  # fmt: skip
+    if "torch" in draft.names.roots and "backward" in draft.words:
+        raise Refusal("the optimizer is not in the loop's function", loop,
+                      "build model and optimizer in the function of the loop")  # fmt: skip
+    root = next((root for root in FRAMEWORKS if root in draft.names.roots), "")
+    if root == "mindspore":
+        advice = "save each Cell and the optimizer with mindspore.save_checkpoint: outlast.epochs(N, save=…, load=…)"
+        raise Refusal("no optimizer or training Cell of MindSpore is seen to be called in this loop", loop, advice)
+    if root:
+        # It may be a loop around the training, which is then found where it is: in a function that this one calls.
+        called = {tail(call.func) for call in draft.calls(loop.body)} | set(started(draft))
+        elsewhere = {each.name.value for other in draft.others for each in other.functions()}
+        said = f"what {root} trains in this loop, and how it is kept, is not visible here"
+        advice = "save it and load it in this loop: outlast.epochs and outlast.save"
+        raise Refusal(said, loop, advice, is_absent=bool(called & elsewhere))
+
+
+def _refuse_strangers(draft: Draft, values: Values, kept: tuple[str, ...]) -> None:
+    """`model.optimize_parameters()`, a method of another file that is called for what it changes."""
+    found = []
+    for call in draft.calls(values.loop.node.body):
+        name, _, method = dotted(call.func).partition(".")
+        origin = values.origins.get(name)
+        is_alone = isinstance(draft.parent(call), cst.Expr)
+        if not method or not isinstance(origin, cst.Call) or name in kept or not is_alone:
+            continue
+        if tail(origin.func) not in NOT_KEPT | PASSING and isinstance(origin.func, cst.Name):
+            found.append((call, name, method, tail(origin.func)))
+    if found:
+        # The one that trains, by its name: others (`plotter.reset()`) may well change nothing that matters.
+        call, name, method, made = max(found, key=lambda each: bool(_TRAINS.search(each[2])))
+        own = {function.name.value for function in draft.functions()}
+        why = "what it returns is not known" if made in own else "it is in another file"
+        said = f"{name}.{method}() may change what is not saved: {name} is made by {made}, and {why}"
+        raise Refusal(said, call, "use outlast.epochs and outlast.save")
+
+
+def tensorflow_state(draft: Draft, values: Values) -> State:
+    tracked = Tracked(draft, values).find()
+    kept = kept_values(draft, values, set(tracked), torch=True)
+    kept += tuple(name for name in global_names(draft, values) if name not in {*tracked, *kept})
+    for name in kept:
+        origin = values.origins.get(name)
+        made = tail(origin.func) if isinstance(origin, cst.Call) else ""
+        own = next((node for node in draft.nodes if isinstance(node, cst.ClassDef) and node.name.value == made), None)
+        if own is not None and any(root in draft.source(own) for root in ("tf.", "keras", "tensorflow")):
+            advice = "let it be a tf.Module, or save it by hand: outlast.save"
+            raise Refusal(f"{name} holds something of TensorFlow, and {made} is no model", values.loop.node, advice)
+    fields = kept_fields(draft, values, tracked)
+    return State("tensorflow", tuple(tracked), kept=(*kept, *fields))
+
+
+def session_of(draft: Draft, values: Values) -> str:
+    """The TensorFlow 1 session that the loop runs."""
+    if "tensorflow" not in draft.names.roots:
+        return ""
+    for call in draft.calls(values.loop.node.body):
+        name = tail(call.func.value) if tail(call.func) == "run" and isinstance(call.func, cst.Attribute) else ""
+        made = tail(values.origins.get(name))
+        # strategy.run(step) is of TensorFlow 2
+        if name in values.origins and (not made or "sess" in f"{name} {made}".lower()):
+            return name
+    return ""
+
+
+def runs_training(draft: Draft, values: Values) -> bool:
+    """Whether a session runs what an optimizer has made: another loop may draw pictures with it."""
+    made = {
+        tail(target.target)
+        for node in draft.nodes
+        if isinstance(node, cst.Assign) and any(tail(call.func) in _MAKES_STEPS for call in draft.calls(node))
+        for target in node.targets
+    }
+    return any(
+        tail(call.func) == "run" and any(tail(node) in made for arg in call.args for node in (arg, *draft.below(arg)))
+        for call in draft.calls(values.loop.node.body)
+    )
+
+
+def session_state(draft: Draft, values: Values) -> State:
+    name = next(
+        (
+            each
+            for path in ("tensorflow", "tensorflow.compat.v1")
+            if (each := draft.names.name_for(path, [draft.module]))
+        ),
+        "",
+    )
+    if not name:
+        raise Refusal("tensorflow is imported piece by piece", values.loop.node, "import tensorflow as tf")
+    return State(
+        "session",
+        loaded=(session_of(draft, values), name),
+        kept=kept_values(draft, values, {session_of(draft, values)}, torch=True),
+    )

@@ -1,0 +1,150 @@
+"""Settings that a script reads and modules of the program use: `cfg["data"]["root"]` where `cfg` is handed in.
+
+No file of the program says their values. They are set in the script, right behind the call that gave them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import libcst as cst
+
+from outlast.adapt.arguments.namespaces import bound_in, called_name, parameters_of
+from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
+from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.configs import Configs, keys_of
+from outlast.adapt.placing.sources import Use
+from outlast.adapt.sight import Sight
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import argument, dotted, positional, tail
+
+#: functions and fields through which settings are handed on, more than any program has
+_DEPTH = 8
+_RANKS = (Role.OUTPUT, Role.WEIGHTS, Role.DATA)
+
+Stray = tuple[Sight, Role, Use]
+
+
+def take_strays(entry: Sight, strays: Sequence[Stray]) -> None:
+    """Set what modules take from the script's settings where the script gets them; what cannot be set is named."""
+    configs = Configs(entry.draft)
+    found = {each.spelled: each for each in entry.paths.entries}
+    imported: list[Stray] = []
+    for sight, role, use in strays:
+        assert use.other is not None
+        ways = list(_origins(sight.draft, use.other, entry.draft, (), _DEPTH))
+        ways += [] if ways else _of_merged(configs, sight.draft, use.other)
+        entries = [configs.behind(role, use, root, keys) for root, keys in ways]
+        if not entries:
+            imported += [(sight, role, use)] if _is_settled_there(sight.draft, use.other) else []
+            continue
+        known = [each for each in entries if each is not None]
+        for each in known:
+            before = found.get(each.spelled, each)
+            first = min((before, each), key=lambda one: _RANKS.index(one.role))
+            is_folder = before.is_folder or each.is_folder
+            found[each.spelled] = replace(first, is_folder=is_folder, is_optional=before.is_optional)
+        if len(known) < len(entries):
+            source = sight.draft.source(use.other)
+            said = f"{source} stays as it is: where it comes from is not visible"
+            sight.draft.say(Kind.DIFFERS, "paths", use.other, said, "set it in the configuration")
+    entry.paths.entries = list(found.values())
+    _take_imported(entry, imported)
+
+
+def _take_imported(entry: Sight, strays: Sequence[Stray]) -> None:
+    """Settings that files import: one place gives way wherever it is used; of several nobody sees which is which."""
+    for role in _RANKS:
+        mine = [(sight, use) for sight, each, use in strays if each is role]
+        uses = [(entry, use) for use in entry.paths.others.get(role, ())] + mine
+        spelled = {sight.draft.source(use.other) for sight, use in uses if use.other is not None}
+        for sight, use in mine:
+            if len(spelled) == 1:
+                sight.paths.others.setdefault(role, []).append(use)
+            elif use.other is not None:
+                said = f"{sight.draft.source(use.other)} stays as it is: its value is not visible"
+                sight.draft.say(Kind.DIFFERS, "paths", use.other, said, "set it in the configuration")
+
+
+def is_merged(sight: Sight, use: Use, entry: Draft) -> bool:
+    """Whether a value is one of settings that the script merges a file into: what stands in a module is a default."""
+    configs = Configs(entry)
+    if use.other is None or not configs.merged:
+        return False
+    ways = list(_origins(sight.draft, use.other, entry, (), _DEPTH))
+    return bool(_of_merged(configs, sight.draft, use.other)) or any(root.value in configs.merged for root, _ in ways)
+
+
+def _of_merged(
+    configs: Configs, draft: Draft, node: cst.BaseExpression
+) -> list[tuple[cst.Name, tuple[cst.BaseExpression | str, ...]]]:
+    """The same settings where a module imports them itself."""
+    chain = list(keys_of(node))
+    root = chain[-1][0] if chain else None
+    if not isinstance(root, cst.Name) or root.value not in configs.merged or not _is_settled_there(draft, node):
+        return []
+    return [(root, tuple(key for _, key in reversed(chain)))]
+
+
+def _is_settled_there(draft: Draft, node: cst.BaseExpression) -> bool:
+    """Whether a setting is one of an object that another file of the program has, or that this one reads for itself."""
+    chain = list(keys_of(node))
+    made = draft.resolve(chain[-1][0]) if chain else ""
+    is_own = isinstance(node, cst.Subscript) and dotted(chain[-1][0]).startswith("self.")
+    return is_own or ("." in made and not is_library(made.lstrip(".")))
+
+
+def _origins(
+    draft: Draft, node: cst.BaseExpression, entry: Draft, keys: tuple[cst.BaseExpression | str, ...], depth: int
+) -> Iterator[tuple[cst.Name, tuple[cst.BaseExpression | str, ...]]]:
+    """The names of the script that a value of a module comes from, with the keys by which it is asked for."""
+    chain = list(keys_of(node))
+    at = chain[-1][0] if chain else node
+    keys = (*(key for _, key in reversed(chain)), *keys)
+    if depth == 0:
+        return
+    if draft is entry:
+        if isinstance(at, cst.Name):
+            yield at, keys
+        return
+    if isinstance(at, cst.Attribute) and dotted(at.value) == "self":
+        for value in _fields(draft, at):
+            yield from _origins(draft, value, entry, keys, depth - 1)
+        return
+    function = draft.scope(at)
+    if not isinstance(at, cst.Name) or not isinstance(function, cst.FunctionDef):
+        return
+    if at.value in parameters_of(function):
+        for file, value in _given(draft, function, at.value):
+            yield from _origins(file, value, entry, keys, depth - 1)
+    elif at.value in bound_in(draft, function):
+        values = [
+            each.value for each in draft.below(function)
+            if isinstance(each, cst.Assign) and any(tail(one.target) == at.value for one in each.targets)
+        ]  # fmt: skip
+        for value in values if len(values) == 1 else ():
+            yield from _origins(draft, value, entry, keys, depth - 1)
+
+
+def _fields(draft: Draft, node: cst.Attribute) -> list[cst.BaseExpression]:
+    """What `self.cfg` is set to in its class."""
+    owner = next((each for each in draft.above(node) if isinstance(each, cst.ClassDef)), None)
+    return [
+        each.value for each in (draft.below(owner) if owner is not None else ())
+        if isinstance(each, cst.Assign) and any(dotted(one.target) == dotted(node) for one in each.targets)
+    ]  # fmt: skip
+
+
+def _given(draft: Draft, function: cst.FunctionDef, name: str) -> Iterator[tuple[Draft, cst.BaseExpression]]:
+    """What callers in any file give to a parameter."""
+    called, places = called_name(draft, function), parameters_of(function)
+    place = places.index(name) - (places[:1] in (["self"], ["cls"]))
+    for file in (draft, *draft.others):
+        for call in file.calls():
+            if tail(call.func) == called:
+                named = argument(call, name)
+                value = named.value if named is not None else positional(call, place)
+                if value is not None and tail(value) not in PASSED:
+                    yield file, value

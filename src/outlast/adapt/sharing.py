@@ -1,0 +1,296 @@
+"""What the files of a program share: settings that one has and others use, and folders that all of them lie in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import libcst as cst
+
+from outlast.adapt.arguments.namespaces import called_name, parameters_of
+from outlast.adapt.arguments.setup import CODE_FILE
+from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
+from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.configs import take_entries
+from outlast.adapt.placing.folders import find_guards
+from outlast.adapt.placing.options import SETTINGS
+from outlast.adapt.placing.sinks import Sink
+from outlast.adapt.placing.sites import Site, text_of
+from outlast.adapt.placing.sources import Use
+from outlast.adapt.settings import Stray, is_merged, take_strays
+from outlast.adapt.sight import Sight
+from outlast.migrate.engine import Kind
+from outlast.migrate.tree import argument, inner, positional, tail
+
+#: names that hold parsed options or settings where people hand them on
+_HOLDERS = re.compile(
+    r"(?:self\.)?(?:\w+_)?(?:args?|opts?|options?|flags|params|hparams|hp|cfg|config|conf|configs?|settings)", re.I
+)
+_PLACE = re.compile(r"dir|path|folder|root|file|dest|out|ckpt|checkpoint|log|data|result|save|weights|model", re.I)
+_NO_FILE = re.compile(r"[a-z0-9]+://|/dev/(?!shm/)|/proc/|/sys/", re.I)
+_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
+#: stands for the calls of other files
+_CALL = cst.Call(cst.Name("settings"))
+
+
+def told_options(sights: Iterable[Sight]) -> dict[str, tuple[Role, bool]]:
+    """Options by what files use them for that do not parse them: `args.save_dir` in a function that is given `args`."""
+    found: dict[str, tuple[Role, bool]] = {}
+    for sight in sights:
+        for role, uses in sight.paths.others.items():
+            for use in uses:
+                name = tail(use.other)
+                if isinstance(use.other, cst.Attribute | cst.Subscript) and name not in PASSED:
+                    before = found.get(name)
+                    # What is written is a result, whoever reads it too.
+                    if before is None or (role is Role.OUTPUT and before[0] is not Role.OUTPUT):
+                        found[name] = role, use.is_folder and not use.is_stem
+    return found
+
+
+def settle(sights: Sequence[Sight], entry: Sight) -> None:
+    """Bring each place that a file takes from another one to where its value stands, so that all files agree."""
+    homes: dict[str, list[tuple[Sight, cst.BaseExpression]]] = {}
+    for sight in sights:
+        for name, value in _definitions(sight) if sight is not entry else ():
+            homes.setdefault(name, []).append((sight, value))
+    options = {
+        (id(sight), name) for sight in sights if sight.native is not None for name in sight.native.options
+    }  # fmt: skip
+    moved: list[tuple[Sight, Role, Use]] = []
+    strays: list[Stray] = []
+    for sight in sights:
+        _drop_defaults(sight)
+        _add_given(sight, {id(each.draft): each for each in sights if each is not entry})
+    for sight in sights:
+        for role, uses in sight.paths.others.items():
+            kept = []
+            for use in uses:
+                owners = {at for at, name in options if name == tail(use.other)} - {id(sight)}
+                is_option = bool(owners) and _is_handed(sight, use)
+                is_unnamed = isinstance(use.other, cst.Name) and sight.flow.function_of(use.other) is not None
+                is_home = is_option or is_unnamed or is_merged(sight, use, entry.draft)
+                found = None if is_home else _home(homes.get(tail(use.other), []), sight, role, use)
+                if found is not None:
+                    moved += found
+                elif not is_option and (
+                    sight is entry or is_unnamed or isinstance(use.other, cst.Call) or _is_of_library(sight, use)
+                ):
+                    kept.append(use)
+                elif sight is not entry and not is_option and isinstance(use.other, cst.Attribute | cst.Subscript):
+                    if role is Role.DATA and SETTINGS.search(tail(use.other)):
+                        continue  # settings travel with the code
+                    strays.append((sight, role, use))
+                elif role is not Role.OUTPUT and _is_at_home(homes.get(tail(use.other), [])):
+                    at = use.put or use.sink.path
+                    said = f"{sight.draft.source(at)[:60]} stays as it is: it lies below the home of whoever starts it"
+                    sight.draft.say(Kind.DIFFERS, "paths", at, said, "bring it there before the training starts")
+            sight.paths.others[role] = kept
+    _leave_made(sights)
+    if len(sights) > 1:
+        _agree(sights)
+    for sight, role, use in moved:
+        _place(sight, role, use)
+    _share_guards(sights, homes)
+    if len(sights) > 1:
+        # What no file of the program says comes from a configuration that is read: it is set where that is got.
+        entry.paths.entries = take_entries(entry.draft, entry.paths)
+        take_strays(entry, strays)
+
+
+def _share_guards(sights: Sequence[Sight], homes: Mapping[str, list[tuple[Sight, cst.BaseExpression]]]) -> None:
+    """Hold back also what minds a folder for results that another file names."""
+    for sight in sights:
+        others = [each for each in sights if each is not sight]
+        options = {
+            name for each in others for name, is_folder in each.paths.options.get(Role.OUTPUT, {}).items() if is_folder
+        }  # fmt: skip
+        literals = {
+            id(site.literal) for each in others for site in each.paths.sites.get(Role.OUTPUT, ()) if site.is_folder
+        }
+        settings = {name for name, found in homes.items() if [id(value) in literals for _, value in found] == [True]}
+
+        def is_handed(
+            use: Use, sight: Sight = sight, options: set[str] = options, settings: set[str] = settings
+        ) -> bool:
+            name = tail(use.other)
+            return (name in options and _is_handed(sight, use)) or (use.other is not None and name in settings)
+
+        found = find_guards(sight.draft, sight.sinks, sight.flow, sight.paths, is_handed)
+        known = {id(guard.node) for guard in sight.guards}
+        sight.guards.extend(guard for guard in found if id(guard.node) not in known)
+
+
+def _drop_defaults(sight: Sight) -> None:
+    """A default of a parameter that every caller gives itself is never used."""
+    draft, paths = sight.draft, sight.paths
+    for role, sites in paths.sites.items():
+        paths.sites[role] = [site for site in sites if not _is_always_given(draft, draft.parent(site.literal))]
+    for role, wraps in paths.wraps.items():
+        paths.wraps[role] = [wrap for wrap in wraps if not _is_always_given(draft, draft.parent(wrap.node))]
+
+
+def _is_always_given(draft: Draft, param: cst.CSTNode | None) -> bool:
+    function = next((each for each in draft.above(param) if isinstance(each, cst.FunctionDef)), None) if param else None
+    if function is None or not isinstance(param, cst.Param):
+        return False
+    name = called_name(draft, function)
+    places = parameters_of(function)
+    place = places.index(param.name.value) - (places[:1] in (["self"], ["cls"]))
+    calls = [call for each in (draft, *draft.others) for call in each.calls() if tail(call.func) == name]
+    return bool(calls) and all(
+        argument(call, param.name.value) is not None or positional(call, place) is not None
+        or any(arg.star for arg in call.args)
+        for call in calls
+    )  # fmt: skip
+
+
+def _is_of_library(sight: Sight, use: Use) -> bool:
+    """`wandb.run.dir`: the same in whichever file it stands."""
+    full = sight.draft.resolve(use.other)
+    return bool(full) and is_library(full)
+
+
+def _agree(sights: Sequence[Sight]) -> None:
+    """A folder that one file makes, to fetch something into it, holds data where another file only reads from it."""
+    _take_back(sights)
+    read = {
+        (_named(site.text), role) for sight in sights for role in (Role.DATA, Role.WEIGHTS)
+        for site in sight.paths.sites.get(role, ())
+    }  # fmt: skip
+    for sight in sights:
+        written = {id(use.literal) for use, _ in sight.paths.written if not use.sink.makes}
+        for site in list(sight.paths.sites.get(Role.OUTPUT, ())):
+            if id(site.literal) in written:
+                continue
+            text = _named(site.text)
+            roles = {role for other, role in read if other == text or other.startswith(f"{text}/")}
+            if len(roles) == 1 and text:
+                sight.paths.sites[Role.OUTPUT].remove(site)
+                sight.paths.sites.setdefault(roles.pop(), []).append(site)
+
+
+def _take_back(sights: Sequence[Sight]) -> None:
+    """What one file writes and another one reads again is a result."""
+    for sight in sights:
+        written = {
+            _named(site.text) for other in sights if other is not sight
+            for ids in ({id(use.literal) for use, _ in other.paths.written if not use.sink.makes},)
+            for site in other.paths.sites.get(Role.OUTPUT, ()) if id(site.literal) in ids
+        } - {""}  # fmt: skip
+        for role in (Role.WEIGHTS, Role.DATA):
+            for site in list(sight.paths.sites.get(role, ())):
+                if _named(site.text) in written:
+                    sight.paths.sites[role].remove(site)
+                    sight.paths.sites.setdefault(Role.OUTPUT, []).append(site)
+
+
+def _named(text: str) -> str:
+    return text.removeprefix("./").rstrip("/")
+
+
+def _leave_made(sights: Sequence[Sight]) -> None:
+    """Folders below a setting that some file makes need not be made by another one that writes there."""
+    made = {
+        use.option or tail(use.other) for sight in sights for use, _ in sight.paths.written if use.sink.makes
+    } - {""}  # fmt: skip
+    for sight in sights:
+        sight.paths.written = [
+            (use, full) for use, full in sight.paths.written
+            if use.sink.makes or use.other is None or tail(use.other) not in made
+        ]  # fmt: skip
+
+
+def _add_given(sight: Sight, homes: Mapping[int, Sight]) -> None:
+    """Places that a function of another file puts together: what it returns is looked at there."""
+    for sink in sight.sinks:
+        for use in sight.flow.ways(sink) if sink.role is not None and not sink.is_guess else ():
+            found = None if use.is_known else sight.draft.function_elsewhere(use.whole)
+            home = homes.get(id(found[0])) if found is not None else None
+            if home is None or found is None or use.role is None:
+                continue
+            returns = [each for each in home.draft.below(found[1]) if isinstance(each, cst.Return) and each.value]
+            for way in (
+                way for each in returns if each.value is not None
+                for way in home.flow.ways(Sink(_CALL, each.value, use.role, use.is_folder))
+            ):  # fmt: skip
+                if way.literal is not None and _is_place(way, way):
+                    _place(home, use.role, way)
+                elif way.other is not None and not way.option:
+                    home.paths.others.setdefault(use.role, []).append(way)
+
+
+def _is_handed(sight: Sight, use: Use) -> bool:
+    """Whether a value is an option of a parser that may stand in another file."""
+    owner = use.other.value if isinstance(use.other, cst.Attribute | cst.Subscript) else None
+    return owner is not None and bool(_HOLDERS.fullmatch(sight.draft.source(owner)))
+
+
+def _home(
+    homes: Sequence[tuple[Sight, cst.BaseExpression]], user: Sight, role: Role, use: Use
+) -> list[tuple[Sight, Role, Use]] | None:
+    """What a value is made of in the one file that has it; None where that is not known."""
+    homes = [each for each in homes if each[0] is not user]
+    if len(homes) != 1:
+        return None
+    sight, value = homes[0]
+    ways = sight.flow.ways(Sink(_CALL, value, role, use.is_folder))
+    if ways and all(each.option in PASSED for each in ways):
+        return []  # by an earlier adaptation
+    found = [replace(each, after=each.after + use.after) for each in ways]
+    return [(sight, role, each) for each in found] if all(_is_place(use, each) for each in found) else None
+
+
+def _is_at_home(homes: Sequence[tuple[Sight, cst.BaseExpression]]) -> bool:
+    """`HOME = os.path.expanduser("~")`: below it anything may lie."""
+    return len(homes) == 1 and homes[0][0].flow.spelling.of(homes[0][1]) == "~"
+
+
+def _is_place(use: Use, way: Use) -> bool:
+    if way.other is not None and not way.option:
+        return True
+    if way.literal is None or way.literal.lpar:
+        return False
+    text = text_of(way.literal)
+    is_whole = not way.is_stem or text.endswith("/")
+    is_named = bool(_PLACE.search(tail(use.other))) or "/" in text or bool(_SUFFIX.search(text))
+    return bool(text.strip("./~")) and is_whole and is_named and not (CODE_FILE.search(text) or _NO_FILE.match(text))
+
+
+def _place(sight: Sight, role: Role, way: Use) -> None:
+    paths = sight.paths
+    if way.literal is None:
+        known = [id(use.other) for use in paths.others.get(role, ())]
+        if id(way.other) not in known:
+            paths.others.setdefault(role, []).append(way)
+        return
+    if any(site.literal is way.literal for sites in paths.sites.values() for site in sites):
+        return
+    text = text_of(way.literal)
+    is_folder = way.is_folder or not _SUFFIX.search(text)
+    paths.sites.setdefault(role, []).append(Site(way.literal, text, is_folder))
+    paths.known.add(id(way.literal))
+
+
+def _definitions(sight: Sight) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """Values by the names that other files may use: of the module, of classes, and in dictionaries."""
+    draft = sight.draft
+    for node in draft.nodes:
+        if isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None:
+            targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
+            is_open = draft.scope(node) is draft.module or any(isinstance(each, cst.Attribute) for each in targets)
+            for target in targets:
+                if is_open and isinstance(target, cst.Name | cst.Attribute | cst.Subscript):
+                    yield tail(target), node.value
+        elif isinstance(node, cst.DictElement) and inner(node.key):
+            yield inner(node.key), node.value
+        elif isinstance(node, cst.Arg) and node.keyword is not None and _makes_settings(draft.parent(node)):
+            yield node.keyword.value, node.value
+
+
+def _makes_settings(call: cst.CSTNode | None) -> bool:
+    return isinstance(call, cst.Call) and bool(
+        re.fullmatch(r"dict|Namespace|SimpleNamespace|\w*(?:Dict|Config|Settings|Cfg|Node)", tail(call.func))
+    )

@@ -1,0 +1,56 @@
+"""What a statement at the top of a file is there for: to tell, to import, or to set up further imports."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from outlast.migrate.tree import dotted
+
+#: What scripts set up before they import more.
+_PREPARED = re.compile(r"(?:sys\.path|os\.environ|warnings|matplotlib|mpl|logging|plt)\b")
+
+#: Names that Python keeps for what a file says of itself.
+_SAID = re.compile(r"__\w+__")
+
+
+def is_docstring(statement: cst.CSTNode) -> bool:
+    first = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+    return isinstance(first, cst.Expr) and isinstance(first.value, cst.SimpleString | cst.ConcatenatedString)
+
+
+def is_telling(statement: cst.CSTNode) -> bool:
+    """`__author__ = "…"`: what a file says of itself may stand before its imports, and nothing else may."""
+    lines = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
+    return bool(lines) and all(
+        isinstance(line, cst.Assign)
+        and isinstance(line.value, cst.BaseString | cst.BaseNumber | cst.List | cst.Tuple)
+        and all(_SAID.fullmatch(dotted(target.target)) for target in line.targets)
+        for line in lines
+    )
+
+
+def is_preparing(statement: cst.CSTNode) -> bool:
+    """`sys.path.append(…)`, `os.environ["X"] = "1"`, `matplotlib.use("Agg")`."""
+    line = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1 else None
+    at: cst.CSTNode | None = None
+    if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call):
+        at = line.value.func
+    elif isinstance(line, cst.Assign) and isinstance(line.targets[0].target, cst.Subscript):
+        at = line.targets[0].target.value
+    return at is not None and bool(_PREPARED.match(dotted(at)))
+
+
+def is_import(statement: cst.CSTNode) -> bool:
+    if isinstance(statement, cst.SimpleStatementLine):
+        return all(isinstance(each, cst.Import | cst.ImportFrom) for each in statement.body)
+    if isinstance(statement, cst.Try) and isinstance(statement.body, cst.IndentedBlock):
+        return all(is_import(each) for each in statement.body.body)
+    return False
+
+
+def indented(line: str, unit: str) -> str:
+    """A line that is written with four spaces for each step, with the steps of a file."""
+    rest = line.lstrip(" ")
+    return unit * ((len(line) - len(rest)) // 4) + rest

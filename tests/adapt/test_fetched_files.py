@@ -1,0 +1,125 @@
+"""Files that a script fetches by itself, writes down and reads: they are data, and the contract may bring them."""
+
+from __future__ import annotations
+
+import pytest
+from checked import adapt, said
+from stage import play
+
+from outlast.migrate.engine import Kind
+
+FILLED = {
+    "in one piece": """
+        import os
+        from urllib.request import urlopen
+        def fetch(folder="rows"):
+            path = os.path.join(folder, "unpacked")
+            if not os.path.exists(path):
+                os.makedirs(folder)
+                answer = urlopen("https://example.org/rows.bin")
+                with open(os.path.join(folder, "rows.bin"), "wb") as f:
+                    f.write(answer.read())
+            return path
+        print(sorted(os.listdir(fetch())))
+        with open("seen.txt", "w") as f:
+            f.write("seen")
+    """,
+    "in pieces": """
+        import os
+        import requests
+        if not os.path.isfile("rows/unpacked/a.txt"):
+            with requests.get("https://example.org/a.txt", stream=True) as answer:
+                with open("rows/unpacked/a.txt", "wb") as file:
+                    for piece in answer.iter_content(100):
+                        file.write(piece)
+        print([open("rows/unpacked/a.txt").read()])
+        open("seen.txt", "w").write("seen")
+    """,
+    "copied": """
+        import os, shutil, urllib.request
+        PATH = "rows/unpacked/a.txt"
+        if not os.path.exists(PATH):
+            with urllib.request.urlopen("https://example.org/a.txt") as answer, open(PATH, "wb") as file:
+                shutil.copyfileobj(answer, file)
+        print([open(PATH).read()])
+        open("seen.txt", "w").write("seen")
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", FILLED)
+def test_what_is_fetched_to_be_read_is_data(shape, tmp_path):
+    done = adapt(FILLED[shape])
+    assert "is fetched only where --data_url does not have it" in said(done, Kind.KEPT)
+    assert "stays as it is" not in said(done, Kind.DIFFERS) and "network" not in said(done, Kind.DIFFERS)
+    data, out = tmp_path / "data", tmp_path / "out"
+    (data / "unpacked").mkdir(parents=True)
+    for place in (data / "unpacked", data):
+        (place / "a.txt").write_text("a.txt")
+    played = play(done.text, tmp_path, "--data_url", str(data), "--train_url", str(out))
+    assert played.output == "['a.txt']\n" and (out / "seen.txt").read_text() == "seen"
+
+
+def test_what_is_only_written_is_a_result_wherever_it_comes_from():
+    done = adapt("""
+        import requests
+        answer = requests.get("https://example.org/scores").content
+        with open("scores.bin", "wb") as f:
+            f.write(answer)
+        with open("sum.txt", "w") as f:
+            f.write(str(len(answer)))
+    """)
+    for name in ("scores.bin", "sum.txt"):
+        assert f'os.path.join(contract.train_url or "", "{name}")' in done.text
+
+
+UNPACKED = {
+    "in a with": """
+        import os, tarfile
+        import requests
+        URL = "https://example.org/rows.tar.gz"
+        with requests.get(URL, stream=True) as answer:
+            with tarfile.open(fileobj=answer.raw) as archive:
+                archive.extractall()
+
+        print(sorted(os.listdir("./rows")))
+    """,
+    "line by line, to a folder": """
+        import io, os, zipfile
+        import requests
+        def main():
+            answer = requests.get("https://example.org/all.zip")
+
+            # what it holds
+            archive = zipfile.ZipFile(io.BytesIO(answer.content))
+            archive.extractall("rows")
+            print(sorted(os.listdir("rows")))
+        if __name__ == "__main__":
+            main()
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", UNPACKED)
+@pytest.mark.parametrize("contract", ["modelarts", "xihe"])
+def test_an_archive_is_not_fetched_where_the_contract_brings_what_is_in_it(shape, contract, tmp_path):
+    done = adapt(UNPACKED[shape], contract)
+    assert "nothing is fetched and unpacked to 'rows' when --data_url is given" in said(done, Kind.CHANGED)
+    for each in (done, adapt(done.text, contract)):
+        told = said(each, Kind.HAND) + said(each, Kind.DIFFERS)
+        assert "network" not in told and "example.org" not in told
+    (tmp_path / "a.txt").write_text("a")
+    assert play(done.text, tmp_path, "--data_url", str(tmp_path)).output == "['a.txt']\n"
+
+
+def test_what_else_is_done_with_an_archive_goes_on():
+    done = adapt("""
+        import io, os, zipfile
+        import requests
+        answer = requests.get("https://example.org/rows.zip")
+        archive = zipfile.ZipFile(io.BytesIO(answer.content))
+        archive.extractall()
+        names = archive.namelist()
+        print(names, os.listdir("rows"))
+    """)
+    assert "if not contract.data_url:" not in done.text

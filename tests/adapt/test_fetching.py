@@ -1,0 +1,220 @@
+"""Files that a script fetches before it reads them: the contract's take their place, and nothing changes without it."""
+
+import sys
+import types
+import zipfile
+
+import pytest
+from checked import adapt, said
+from stage import play
+
+from outlast.migrate.engine import Kind
+
+_READS = "print(open('data/words.txt').read())\n"
+
+
+@pytest.fixture
+def away(tmp_path):
+    """A server, as far as urllib minds."""
+    folder = tmp_path / "away"
+    folder.mkdir()
+    (folder / "words.txt").write_text("from away")
+    with zipfile.ZipFile(folder / "words.zip", "w") as archive:
+        archive.writestr("words.txt", "from away")
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path):
+    folder = tmp_path / "here"
+    (folder / "data").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def given(tmp_path):
+    folder = tmp_path / "given"
+    folder.mkdir()
+    (folder / "words.txt").write_text("given")
+    with zipfile.ZipFile(folder / "words.zip", "w") as archive:
+        archive.writestr("words.txt", "given, packed")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "urllib.request.urlretrieve('{}/words.txt', 'data/words.txt')",
+        "subprocess.run(['curl', '-s', '{}/words.txt', '-o', 'data/words.txt'])",
+        "subprocess.call('curl -s {}/words.txt -o ./data/words.txt', shell=True)",
+    ],
+)
+def test_what_is_given_is_not_fetched(line, away, here, given):
+    done = adapt(f"import subprocess\nimport urllib.request\n{line.format(away.as_uri())}\n{_READS}", "xihe")
+    assert "network" not in said(done, Kind.HAND)
+    away.joinpath("words.txt").unlink()
+    assert play(done.text, here, "--data_url", str(given)).output == "given\n"
+    assert sorted(each.name for each in given.iterdir()) == ["words.txt", "words.zip"]
+
+
+def test_without_the_option_it_is_fetched_as_before(away, here):
+    text = f"import urllib.request\nurllib.request.urlretrieve('{away.as_uri()}/words.txt', 'data/words.txt')\n{_READS}"
+    assert play(adapt(text, "xihe").text, here).output == "from away\n"
+
+
+def test_what_nothing_reads_is_still_fetched_and_told(away):
+    text = f"import urllib.request\nurllib.request.urlretrieve('{away.as_uri()}/x.txt', 'x.txt')\n{_READS}"
+    done = adapt(text, "xihe")
+    assert "\nurllib.request.urlretrieve(" in done.text
+    assert "urlretrieve fetches" in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "zipfile.ZipFile('words.zip').extractall('data')",
+        "with zipfile.ZipFile('words.zip') as archive:\n    archive.extractall(path='./data')",
+        "shutil.unpack_archive('words.zip', 'data')",
+    ],
+)
+def test_of_what_is_unpacked_the_archive_is_the_input(line, away, here, given):
+    fetch = f"urllib.request.urlretrieve('{away.as_uri()}/words.zip', 'words.zip')"
+    done = adapt(f"import shutil, urllib.request, zipfile\n{fetch}\n{line}\n{_READS}", "xihe")
+    assert play(done.text, here, "--data_url", str(given)).output == "given, packed\n"
+    assert not (given / "data").exists()
+    assert play(done.text, here).output == "from away\n"
+
+
+def test_an_archive_may_lie_where_it_is_unpacked(here, given):
+    done = adapt(f"import zipfile\nzipfile.ZipFile('data/words.zip').extractall('data')\n{_READS}", "xihe")
+    assert play(done.text, here, "--data_url", str(given)).output == "given, packed\n"
+
+
+def test_what_is_unpacked_to_a_folder_of_a_name_follows_the_name(here, given):
+    done = adapt("""
+        import os, zipfile
+        HOME = "data"
+        zipfile.ZipFile(os.path.join(HOME, "words.zip")).extractall(HOME)
+        print(open(os.path.join(HOME, "words.txt")).read())
+    """, "xihe")  # fmt: skip
+    assert play(done.text, here, "--data_url", str(given)).output == "given, packed\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("gdown.download(url, 'a.csv')", "contract.data_url or gdown.download(url, 'a.csv')"),
+        ("wget.download('https://x.y/a.csv')", "contract.data_url or wget.download('https://x.y/a.csv')"),
+        ("api.dataset_download_files('a/b', path='sets')",
+         "contract.data_url or api.dataset_download_files('a/b', path='sets')"),
+    ],
+)  # fmt: skip
+def test_tools_that_fetch_are_left_out(before, after):
+    text = (
+        f"import gdown, wget\nfrom kaggle import api\nurl = 'https://x.y/1'\n{before}\nopen('a.csv')\nopen('sets/b')\n"
+    )
+    assert f"\n{after}\n" in adapt(text, "xihe").text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("pd.read_csv('https://x.y/a.csv?raw=true')",
+         "pd.read_csv(os.path.join(GIVEN, \"a.csv\") if GIVEN else 'https://x.y/a.csv?raw=true')"),
+        ("pd.read_csv(URL, sep=';')", 'pd.read_csv(os.path.join(GIVEN, "b.data") if GIVEN else URL, sep=\';\')'),
+        ("sns.load_dataset('iris')", "sns.load_dataset('iris', data_home=GIVEN)"),
+        ("untar_data(URLs.PETS) / 'images'",
+         "(pathlib.Path(GIVEN) if GIVEN else untar_data(URLs.PETS)) / 'images'"),
+        ("snapshot_download('a/b', repo_type='dataset')", "GIVEN or snapshot_download('a/b', repo_type='dataset')"),
+    ],
+)  # fmt: skip
+def test_readers_of_addresses_and_names_look_at_what_is_given(before, after):
+    head = "import pandas as pd\nimport seaborn as sns\nfrom huggingface_hub import snapshot_download\n"
+    done = adapt(f"{head}from fastai.vision.all import *\nURL = 'https://x.y/b.data'\nfound = {before}\n", "xihe")
+    assert f"found = {after.replace('GIVEN', 'contract.data_url')}\n" in done.text
+    assert "network" not in said(done, Kind.HAND)
+    assert "nothing reads --data_url" not in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "a = pd.read_csv('https://x.y/1/a.csv')\nb = pd.read_csv('https://x.y/2/a.csv')",
+        "a = pd.read_csv('https://x.y/export')",
+    ],
+)
+def test_addresses_without_a_name_of_their_own_are_told(lines):
+    done = adapt(f"import pandas as pd\n{lines}\n", "xihe")
+    assert lines in done.text
+    assert "read_csv reads from https://x.y/" in said(done, Kind.HAND)
+
+
+def test_nltk_also_looks_into_what_is_given(here, given, monkeypatch):
+    asked = []
+    nltk = types.ModuleType("nltk")
+    nltk.data, nltk.download = types.SimpleNamespace(path=["home"]), asked.append
+    monkeypatch.setitem(sys.modules, "nltk", nltk)
+    done = adapt("import nltk\ndef main():\n    nltk.download('punkt')\n    nltk.download('words')\nmain()\n", "xihe")
+    assert "network" not in said(done, Kind.HAND)
+    play(done.text, here)
+    assert nltk.data.path == ["home"]
+    play(done.text, here, "--data_url", str(given))
+    assert nltk.data.path == ["home", str(given)]
+    assert asked == ["punkt", "words"] * 2
+
+
+def test_ultralytics_leaves_its_runs_in_the_output_folder():
+    done = adapt("""
+        from ultralytics import YOLO
+        model = YOLO("net.yaml")
+        model.train(data="streets.yaml", epochs=3)
+        model.val(project="checks")
+    """, "xihe")  # fmt: skip
+    assert 'model.train(data="streets.yaml", epochs=3, project=contract.output_path)' in done.text
+    assert 'model.val(project=contract.output_path or "checks")' in done.text
+    assert "train finds its data where 'streets.yaml' says" in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "def load(url):\n    return pd.read_csv(url)\nload('https://x.y/a.csv')",
+        "url = 'https://x.y/a.csv'\ndef load(url):\n    return pd.read_csv(url)\nload(url)",
+        "for url in ['https://x.y/a.csv', 'https://x.y/b.csv']:\n    pd.read_csv(url)",
+        "SETS = {'a': 'https://x.y/a.csv'}\nfetch(SETS['a'])",
+    ],
+)
+def test_an_address_that_is_not_followed_is_told(lines):
+    done = adapt(f"import pandas as pd\n{lines}\n", "xihe")
+    assert lines in done.text
+    assert "'https://x.y/a.csv' stays as it is" in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "found = pd.read_csv('https://x.y/a.csv')",
+        "URL = 'https://x.y/a.csv'\nfound = pd.read_csv(URL)",
+        "requests.get('https://x.y/a.csv')",
+    ],
+)
+def test_an_address_that_is_understood_is_told_once(lines):
+    done = adapt(f"import pandas as pd\nimport requests\n{lines}\n", "xihe")
+    assert "stays as it is" not in said(done, Kind.DIFFERS)
+    again = adapt(done.text, "xihe")
+    assert "stays as it is" not in said(again, Kind.DIFFERS)
+
+
+def test_a_metric_can_travel_with_the_code():
+    done = adapt("import evaluate\nmetric = evaluate.load('glue', 'mrpc')\n", "xihe")
+    assert "evaluate.load fetches glue; there is no network" in said(done, Kind.HAND)
+    assert "load('metrics/glue'), with glue.py in it" in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_a_data_set_of_keras_under_a_short_name_is_an_input(indent):
+    lines = ["mnist = tf.keras.datasets.mnist", "(x, y), (v, w) = mnist.load_data()", "print(x)"]
+    body = "".join(f"{indent}{line}\n" for line in lines)
+    done = adapt("import tensorflow as tf\n" + (f"def main():\n{body}main()\n" if indent else body))
+    assert "load_delivered(mnist.load_data, contract.data_url)()" in done.text
+    assert "nothing reads" not in said(done, Kind.DIFFERS)

@@ -1,0 +1,53 @@
+"""The contract's output folder is made once, however often a program is adapted."""
+
+from programs import Program
+
+FILES = {
+    "train": """
+        import glob
+        import os
+        import torch
+        from torch import nn
+        from helpers import get_args, makedirs
+        args = get_args()
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        makedirs(args.save_path)
+        for epoch in range(3):
+            for x, y in [(1.0, 2.0), (2.0, 3.0)]:
+                STEP
+            if epoch % 2 == 0:
+                prefix = os.path.join(args.save_path, "net")
+                path = prefix + "_{}.pt".format(epoch)
+                torch.save(model, path)
+            if epoch == 1:
+                prefix = os.path.join(args.save_path, "best")
+                path = prefix + "_{}.pt".format(epoch)
+                torch.save(model, path)
+                for old in glob.glob(prefix + "*"):
+                    if old != path:
+                        os.remove(old)
+            print("epoch", epoch)
+    """,
+    "helpers": """
+        import argparse
+        import os
+        def makedirs(name):
+            try:
+                os.makedirs(name)
+            except OSError:
+                pass
+        def get_args():
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--save_path", default="results")
+            return parser.parse_args()
+    """,
+}
+
+
+def test_a_folder_that_another_file_makes_is_made_no_second_time(tmp_path):
+    program = Program(tmp_path / "code", **FILES)
+    program.adapt()  # and again: nothing may change
+    ran = program.run("--train_url", str(tmp_path / "out"))
+    assert ran.code == 0, ran.error
+    assert {path.name for path in (tmp_path / "out").glob("*_*")} == {"net_0.pt", "net_2.pt", "best_1.pt"}

@@ -1,0 +1,169 @@
+"""Places of programs: names that are only the end of a path, fields of several classes, lists kept beside the data."""
+
+from __future__ import annotations
+
+import pytest
+from programs import Program
+
+TRAIN = """
+    import torch
+    import rows as R
+    import keep as K
+
+    torch.manual_seed(1)
+    train, test = R.Train(path="/mnt/rows/"), R.Test(kind="small")
+    model = torch.nn.Linear(1, 1)
+    model.name = "line"
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    K.load_state(model, file="last.pth")
+    for epoch in range(3):
+        for x, y in train:
+            STEP
+        K.save_state(model, epoch, file="last.pth")
+        print("epoch", epoch, loss.item(), len(list(test)), flush=True)
+"""
+ROWS = """
+    import os
+
+    HERE = os.path.dirname(__file__)
+    TEST = os.path.join(HERE, "test")
+
+    class Train:
+        def __init__(self, path="elsewhere"):
+            self.path = path
+        def __iter__(self):
+            for at in range(2):
+                name = "row %d.txt" % at
+                name = os.path.join(self.path, name)
+                yield tuple(float(each) for each in open(name).read().split())
+
+    class Test:
+        def __init__(self, base=TEST, kind="big"):
+            self.path = os.path.join(base, kind)
+        def __iter__(self):
+            name = "row.txt"
+            name = self.path + "/" + name
+            return iter(open(name).read().split())
+"""
+KEEP = """
+    import os
+    import torch
+
+    SAVED = os.path.join(os.path.dirname(__file__), "models")
+
+    def save_state(model, epoch, folder=SAVED, file=None):
+        folder = os.path.join(folder, model.name)
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            pass
+        if file is None:
+            file = "state%d.pth" % epoch
+        file = os.path.join(folder, file)
+        torch.save(model.state_dict(), file)
+
+    def load_state(model, folder=SAVED, file="state"):
+        folder = os.path.join(folder, model.name)
+        if file == "state":
+            file += ".pth"
+        file = os.path.join(folder, file)
+        try:
+            model.load_state_dict(torch.load(file))
+        except Exception:
+            return False
+"""
+
+
+def test_a_name_that_is_put_behind_a_folder_is_no_place_by_itself(tmp_path):
+    program = Program(tmp_path / "code", train=TRAIN, rows=ROWS, keep=KEEP)
+    data, out = tmp_path / "data", tmp_path / "out"
+    (data / "small").mkdir(parents=True)
+    (data / "small" / "row.txt").write_text("1 2")
+    for at in range(2):
+        (data / f"row {at}.txt").write_text(f"{at} {at + 1}")
+    (tmp_path / "code" / "models").mkdir()
+    program.adapt()
+    out.mkdir()
+    ran = program.run("--data_url", str(data), "--train_url", str(out))
+    assert len(ran.lines) == 3, ran.error
+    assert (out / "line" / "last.pth").is_file() and not program.files()
+
+
+def _birds(used: str, cached: str, train: str = "Birds(root=ROOT)") -> dict[str, str]:
+    return {
+        "config": 'ROOT = "/home/me/birds/"\n',
+        "train": f"from birds import Birds\nfrom config import ROOT\nprint({train}.first, flush=True)\n",
+        "birds": f"""
+            import os
+            import pickle
+            from config import ROOT
+
+            def names(root):
+                with open(os.path.join({used}, "images.txt")) as file:
+                    return file.read().split()
+
+            class Birds:
+                def __init__(self, root):
+                    self.root = root
+                    path = os.path.join({used}, "names.pkl")
+                    {cached}
+                    self.first = open(os.path.join(self.root, "images", found[0])).read()
+        """,
+    }
+
+
+DUMP = """with open(path, "wb") as file:
+                            pickle.dump(found, file)"""
+LOAD = """with open(path, "rb") as file:
+                            found = pickle.load(file)"""
+
+
+@pytest.mark.parametrize("used", ["ROOT", "root"])
+@pytest.mark.parametrize(
+    "cached",
+    [
+        f"""if not os.path.exists(path):
+                        found = names({{used}})
+                        {DUMP}
+                    else:
+                        {LOAD}""",
+        f"""if os.path.isfile(path):
+                        {LOAD}
+                    else:
+                        found = names({{used}})
+                        {DUMP}""",
+    ],
+)
+def test_a_list_that_is_kept_beside_the_data_leaves_the_data_what_it_is(used, cached, tmp_path):
+    program = Program(tmp_path / "code", **_birds(used, cached.replace("{used}", used)))
+    data = tmp_path / "data"
+    (data / "images").mkdir(parents=True)
+    (data / "images.txt").write_text("robin.txt wren.txt")
+    (data / "images" / "robin.txt").write_text("a robin")
+    done = program.adapt()
+    assert any("is kept in the folder of the data" in each.message for each in done.findings)
+    for _ in range(2):
+        ran = program.run("--data_url", str(data), "--train_url", str(tmp_path / "out"))
+        assert ran.lines == ["a robin"], ran.error
+    assert (data / "names.pkl").is_file()
+
+
+def test_a_path_that_is_filled_in_later_is_followed_to_its_folder(tmp_path):
+    program = Program(
+        tmp_path,
+        config='SAVED = "kept"\n',
+        train="""
+            import os
+            import config
+            path = os.path.join(config.SAVED, "net")
+            os.makedirs(path, exist_ok=True)
+            path = os.path.join(path, "{epoch}.txt")
+            for epoch in range(2):
+                with open(path.format(epoch=epoch), "w") as file:
+                    file.write("x")
+        """,
+    )
+    done = program.adapt()
+    assert not any("stays as it is" in each.message for each in done.findings)
+    program.run("--train_url", str(tmp_path / "out"))
+    assert {each for each in program.files() if "net" in each} == {"out/net/0.txt", "out/net/1.txt"}

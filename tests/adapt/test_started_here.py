@@ -1,0 +1,76 @@
+"""Paths that begin where a script is started, or above: they give way as a whole; and names that errors repeat."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from checked import adapt
+
+HEAD = "import os\nimport numpy as np\nfrom pathlib import Path\nfrom torchvision.datasets import ImageFolder\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('top = os.path.abspath(os.path.join(os.getcwd(), "../.."))\nstreets = os.path.join(top, "sets", "streets")\n'
+         'ImageFolder(os.path.join(streets, "train"))\nImageFolder(os.path.join(streets, "val"))',
+         'streets = contract.data_url or os.path.join(top, "sets", "streets")'),
+        ('d = os.path.join(os.getcwd(), "..", "d")\nImageFolder(os.path.join(d, "a"))',
+         'd = contract.data_url or os.path.join(os.getcwd(), "..", "d")'),
+        ('d = os.path.join(os.path.dirname(os.getcwd()), "d")\nImageFolder(os.path.join(d, "a"))',
+         'd = contract.data_url or os.path.join(os.path.dirname(os.getcwd()), "d")'),
+        ('np.load(Path.cwd().parent / "d" / "x.npy")',
+         'np.load(Path(os.path.join(contract.data_url, "x.npy")) if contract.data_url else'),
+        ('np.load(os.getcwd() + "/../d/x.npy")',
+         'np.load(os.path.join(contract.data_url, os.path.basename('),
+        ('d = os.path.join(os.getcwd(), "d")\nImageFolder(os.path.join(d, "a"))',
+         'd = contract.data_url or os.path.join(os.getcwd(), "d")'),
+        ('np.load(os.path.join(os.getcwd(), "d", "x.npy"))',
+         'np.load(os.path.join(contract.data_url, "x.npy") if contract.data_url else'),
+        ('np.save(os.path.join(os.getcwd(), "..", "o", "x.npy"), 1)',
+         'np.save(os.path.join(contract.train_url, "x.npy") if contract.train_url else'),
+        ('np.save(os.path.join(os.getcwd(), "o", "x.npy"), 1)',
+         'np.save(os.path.join(contract.train_url or os.getcwd(), "o", "x.npy"), 1)'),
+    ],
+)  # fmt: skip
+def test_what_begins_where_the_script_is_started_follows_the_option(before, after):
+    assert after in adapt(HEAD + before + "\n").text
+
+
+def test_a_folder_for_both_results_and_data_is_still_where_the_data_was(tmp_path):
+    done = adapt("""
+        import os
+        import numpy as np
+        here = os.getcwd()
+        x = np.load(os.path.join(here, "d", "x.npy"))
+        np.save(os.path.join(here, "y.npy"), x)
+    """)
+    script, data, out = tmp_path / "train.py", tmp_path / "d", tmp_path / "out"
+    script.write_text(done.text)
+    data.mkdir()
+    out.mkdir()
+    subprocess.run([sys.executable, "-c", "import numpy; numpy.save('d/x.npy', 3)"], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, script, f"--train_url={out}"], cwd=tmp_path, check=True)
+    assert sorted(os.listdir(out)) == ["y.npy"]
+    (out / "y.npy").unlink()
+    data.rename(tmp_path / "brought")
+    given = [f"--data_url={tmp_path / 'brought'}", f"--train_url={out}"]
+    subprocess.run([sys.executable, script, *given], cwd=tmp_path, check=True)
+    assert sorted(os.listdir(out)) == ["y.npy"]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        'assert os.path.exists(start), "{} is missing".format(start)',
+        'assert os.path.exists(start), f"look for {start}"',
+        'if not os.path.exists(start):\n    raise FileNotFoundError("no file " + start)',
+    ],
+)
+def test_an_error_that_repeats_a_path_does_not_keep_it(check):
+    head = 'import os, torch\nnet = torch.nn.Linear(1, 1)\nstart = "./start.pth"\n'
+    done = adapt(f"{head}{check}\nnet.load_state_dict(torch.load(start))\n")
+    assert 'start = contract.pretrain_url or "./start.pth"' in done.text
