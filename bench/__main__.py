@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import first_page, hub, migrating, mover, reading, serving, tracking, webhdfs
+from bench import adapting, first_page, hub, migrating, mover, reading, serving, tracking, webhdfs
 from bench.common import keep, kept
 from bench.measures import MEASURES as STINTS
 
@@ -13,6 +13,7 @@ MEASURES = STINTS | {
     "reading": reading.measure,
     "tracking": tracking.measure,
     "migrate": migrating.measure,
+    "adapt": adapting.measure,
     "serving": lambda: serving.measure() + first_page.measure(),
     "webhdfs": webhdfs.measure,
     "hub": hub.measure,
