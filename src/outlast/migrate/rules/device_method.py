@@ -9,7 +9,7 @@ import libcst as cst
 
 from outlast.migrate.engine import Kind, Rule, Script
 from outlast.migrate.names import is_device_name
-from outlast.migrate.neutral import ADVICE, device_expression
+from outlast.migrate.neutral import ADVICE, device_expression, type_expression
 from outlast.migrate.tree import dotted, inner, positional, tail
 
 #: Other frameworks whose tensors have a method of the same name.
@@ -61,6 +61,9 @@ class DeviceMethod(Rule):
             script.report(node, Kind.HAND, f".{func.attr.value}() where torch is not imported", ADVICE)
             return
         script.change(func.attr, "to", f".{func.attr.value}() → .to()")
+        if isinstance(device, cst.Integer) and where:
+            # A bare number names a card of the accelerator, and fails where there is only the processor.
+            script.change(device, f'f"{{{type_expression(script)}}}:{device.value}"')
         if device is None and "device" not in keywords:
             at = script.span(node.args[0])[0] if node.args else script.span(node)[1] - 1
             script.replace(at, at, where + (", " if node.args else ""), "the accelerator, or the processor")
