@@ -192,10 +192,6 @@ class Cells:
             said = "the network that the optimizer trains has no name where the loop stands"
             raise Refusal(said, self.values.loop.node, "build network and optimizer in the function of the loop")
         under = {name: self.values.condition(name) for name in found if self.values.may_be_missing(name)}
-        missing = next((name for name, condition in under.items() if not condition), "")
-        if missing:
-            raise Refusal(f"{missing} is there only under a condition", self.values.loop.node,
-                          f"let it be None otherwise: {missing} = None")  # fmt: skip
         return found, under
 
     def _is_saved(self, name: str) -> bool:

@@ -96,7 +96,14 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
         if not torch and origin is None and not is_rebound and is_opened:
             continue
         kept.append(name)
-    return tuple(kept)
+    return tuple(leave_missing(values, kept))
+
+
+def leave_missing(values: Values, names: list[str]) -> list[str]:
+    """Those of some names that are surely there; others are kept if they are, like what only some rounds make."""
+    missing = {name for name in names if values.may_be_missing(name)}
+    values.occasional |= missing
+    return [name for name in names if name not in missing]
 
 
 def _is_updated(draft: Draft, values: Values, name: str) -> bool:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.behind import bound_anew, is_variable
+from outlast.adapt.resuming.branches import is_made_by
 from outlast.adapt.resuming.changes import changed_in
 from outlast.adapt.resuming.counters import Loop, is_plain_read
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -146,21 +147,26 @@ class Values:
         return any(has_none(value) for _, value in bindings[sure:])
 
     def may_be_missing(self, name: str) -> bool:
-        """Whether a name can be unbound when the loop starts: each binding is in some branch, and so is each use."""
-        bindings = self.bindings.get(name, [])
-        if not bindings or any(self.is_sure(where) for where, _ in bindings) or self._has_else(bindings):
+        """Whether a name can be unbound when a round ends: no branch makes it for sure, and no round insists on it."""
+        if self.is_surely_there(name):
             return False
-        uses = [node for node in self._body if isinstance(node, cst.Name) and node.value == name]
-        asked = {word for where, _ in bindings for word in self._asked(where, self.scope)}
-        # A condition about something else (`if step % 4 == 0`) is no sign that there may be nothing to use.
-        return all(asked & {*self._asked(use, self.loop.node)} for use in uses)
+        uses = (node for node in self._body if isinstance(node, cst.Name) and node.value == name)
+        return not any(is_variable(self.draft, use) and self._is_always_run(use) for use in uses)
+
+    def _is_always_run(self, node: cst.CSTNode) -> bool:
+        """Whether every round gets to a node: it stands in no branch, and behind nothing that ends the round before."""
+        ends = [self.draft.start(each) for each in self._body if isinstance(each, cst.Continue)]
+        is_first = all(self.draft.start(node) < end for end in ends)
+        branches = cst.If | cst.IfExp | cst.BooleanOperation
+        return is_first and not any(isinstance(each, branches) for each in self.above_in_loop(node))
 
     def condition(self, name: str) -> str:
-        """The condition under which a name is there, where it is one that can be asked again."""
+        """The condition under which a name is there: the script's own where that can be asked again."""
         # `net, opt = load(path, net, opt)` needs what was there before.
         made = [(at, value) for at, value in self.bindings.get(name, []) if not self._reads(value, name)]
         found = {self.condition_at(where) for where, _ in made}
-        return (found.pop() or "") if len(found) == 1 else ""
+        asked = found.pop() if len(found) == 1 else None
+        return asked or f'"{name}" in locals()'
 
     def _reads(self, value: cst.BaseExpression | None, name: str) -> bool:
         below = self.draft.below(value) if value is not None else ()
@@ -178,19 +184,6 @@ class Values:
         is_same = is_plain_read(self.draft, around.test) and not names & self.changed
         return self.draft.source(around.test) if is_same else None
 
-    def _asked(self, node: cst.CSTNode, within: cst.CSTNode) -> Iterator[str]:
-        """Names in the conditions around a node."""
-        before = node
-        for each in _until(self.draft, node, within):
-            test = each.test if isinstance(each, cst.If | cst.IfExp) and before is not each.test else None
-            test = each.left if isinstance(each, cst.BooleanOperation) and before is not each.left else test
-            for part in (test, *self.draft.below(test)) if test is not None else ():
-                around = self.draft.parent(part)
-                is_part = isinstance(around, cst.Attribute | cst.Subscript) and part is not test
-                if isinstance(part, cst.Name | cst.Attribute | cst.Subscript) and not is_part:
-                    yield self.draft.source(part)
-            before = each
-
     def is_sure(self, where: cst.CSTNode) -> bool:
         """Whether a statement is always run before the loop: its block, or a `with` in it, holds the loop too."""
         around = {id(each) for each in self.draft.above(self.loop.node)} | {id(self.scope)}
@@ -200,14 +193,6 @@ class Values:
             if not isinstance(each, cst.IndentedBlock | cst.With):
                 return False
         return True
-
-    def _has_else(self, bindings: list[tuple[cst.CSTNode, cst.BaseExpression | None]]) -> bool:
-        """Whether one of several branches binds it behind `else`; those before it then do so too, or end the script."""
-        return len(bindings) > 1 and any(
-            isinstance(self.draft.parent(block), cst.Else)
-            for where, _ in bindings
-            if isinstance(block := self.draft.parent(where), cst.IndentedBlock)
-        )
 
     def above_in_loop(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """What is around a node, as far as the loop goes."""
@@ -305,7 +290,12 @@ class Values:
     def is_surely_there(self, name: str) -> bool:
         """Whether a name has a value when the loop starts, whatever branches are taken before."""
         bindings = self.bindings.get(name, [])
-        return not bindings or any(self.is_sure(where) for where, _ in bindings) or self._has_else(bindings)
+        made = {id(where) for where, _ in bindings}
+        outside = {id(each) for each in self.draft.above(self.loop.node)}
+        around = [
+            each for where, _ in bindings for each in (where, *self.draft.above(where)) if id(each) not in outside
+        ]
+        return not bindings or any(self.is_sure(each) and is_made_by(each, made) for each in around)
 
     def _is_made_anew(self, name: str) -> bool:
         """Whether each round that uses a name gives it a value first, and nothing behind the loop reads it."""

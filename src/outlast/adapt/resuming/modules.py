@@ -88,10 +88,6 @@ def find_modules(draft: Draft, values: Values, uses: Uses) -> Modules:
     helpers = [name for name, origin in uses.known.items() if name in uses.used and _helps(uses, name, origin)]
     whole = [name for name in dict.fromkeys([*models, *optimizers, *helpers]) if name not in groups]
     under = {name: values.condition(name) for name in whole if values.may_be_missing(name)}
-    missing = next((name for name, condition in under.items() if not condition), "")
-    if missing:
-        raise Refusal(f"{missing} is there only under a condition", values.loop.node,
-                      f"let it be None otherwise: {missing} = None")  # fmt: skip
     for name, condition in _apex(draft, values).items():
         whole.append(name)
         under.update({name: condition} if condition else {})

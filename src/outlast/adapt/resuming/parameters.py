@@ -21,6 +21,8 @@ from outlast.adapt.resuming.state import (
     put_at,
     random_sources,
     round_pairs,
+    sometimes_lines,
+    sometimes_pairs,
 )
 from outlast.adapt.whole import is_seeded
 from outlast.adapt.wrapping import add_helpers
@@ -44,6 +46,7 @@ def mindspore_lines(
         *round_pairs(values),
         f'"trained": {take}({parts})',
         *(f'"{name}": {name}' for name in state.kept),
+        *sometimes_pairs(values),
         *(f'"{key}": {read}' for key, read, _ in numbers),
     ]
     random = ["    " + line.format(f'{names.state}["{key}"]') for key, _, line in numbers]
@@ -61,6 +64,7 @@ def mindspore_lines(
         *count_lines(values, names),
         f'    {put}({names.state}["trained"], {parts})',
         *(f'    {put_at(name, state)} = {names.state}["{name}"]' for name in state.kept),
+        *sometimes_lines(values, names),
         *_pass_lines(draft, values, names),
         *random,
     ]

@@ -12,6 +12,7 @@ from outlast.adapt.resuming.ahead import fetched_ahead
 from outlast.adapt.resuming.aliases import weights_of
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.ranks import are_several, first_lines
+from outlast.adapt.resuming.wrapped import add_helpers
 from outlast.adapt.whole import roots_of, search, words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
@@ -78,6 +79,10 @@ class Names:
     file: str = "resume"  # what the checkpoint is called; of several trainings each has its own
     count: str = ""  # what counts the trainings of one start, where there are several
     here: str = ""  # whether this process is the one that saves; empty where there is only one
+
+    def at(self, name: str) -> str:
+        """A part of the checkpoint that was loaded."""
+        return f'{self.state}["{name}"]'
 
     @classmethod
     def choose(cls, draft: Draft, counter: str) -> Names:
@@ -202,14 +207,15 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
 
 def torch_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
     torch = torch_name(draft)
-    helpers = draft.once("wrapped", lambda: _wrapped_helpers(draft)) if state.wrapped else ("", "")
+    helpers = draft.once("wrapped", lambda: add_helpers(draft)) if state.wrapped else ("", "")
     drawn, put_back = torch_random(draft, names, torch)
     uses_cuda = _uses_cuda(draft)
     pairs = [
         *round_pairs(values), *(f'"{name}": {_state_of(name, state, helpers[0])}' for name in state.loaded),
-        *(f'"{name}": {_states_of(name, kind)}' for name, kind in state.groups),
-        *(f'"{name}": {name}.detach()' for name in state.tensors),
-        *(f'"{name}": {name}.get_state()' for name in state.generators), *(f'"{name}": {name}' for name in state.kept),
+        *(f'"{name}": {_if_there(name, _states_of(name, kind), state)}' for name, kind in state.groups),
+        *(f'"{name}": {_if_there(name, f"{name}.detach()", state)}' for name in state.tensors),
+        *(f'"{name}": {_if_there(name, f"{name}.get_state()", state)}' for name in state.generators),
+        *(f'"{name}": {name}' for name in state.kept),
         *sometimes_pairs(values), *drawn,
     ]  # fmt: skip
     # Tensors inside of kept values come back to where they were; one process on one kind of device has them there.
@@ -222,9 +228,9 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         f"    {load_line(names, torch, is_placed=is_placed)}",
         *count_lines(values, names),
         *(line for name in state.loaded for line in _load_lines(name, state, names, helpers[1])),
-        *(line for name, kind in state.groups for line in _load_group(draft, name, kind, names)),
-        *(f'    {name}.data.copy_({names.state}["{name}"])' for name in state.tensors),
-        *(f'    {name}.set_state({names.state}["{name}"])' for name in state.generators),
+        *(line for name, kind in state.groups for line in _under(name, _load_group(draft, name, kind, names), state)),
+        *(line for name in state.tensors for line in _under(name, [f"{name}.data.copy_({names.at(name)})"], state)),
+        *(line for name in state.generators for line in _under(name, [f"{name}.set_state({names.at(name)})"], state)),
         *sometimes_lines(values, names),
         *(
             f"    {put_at(name, state)} = {_put_back(name, values, state, names, torch if uses_cuda else '')}"
@@ -328,55 +334,37 @@ def _states_of(name: str, kind: str) -> str:
 
 def _load_group(draft: Draft, name: str, kind: str, names: Names) -> list[str]:
     key, each = draft.free("resume_key"), draft.free("resume_part")
-    over = f'{names.state}["{name}"].items()' if kind == "dict" else f'enumerate({names.state}["{name}"])'
-    return [f"    for {key}, {each} in {over}:", f"        {name}[{key}].load_state_dict({each})"]
+    over = f"{names.at(name)}.items()" if kind == "dict" else f"enumerate({names.at(name)})"
+    return [f"for {key}, {each} in {over}:", f"    {name}[{key}].load_state_dict({each})"]
 
 
 def _state_of(name: str, state: State, helper: str) -> str:
-    condition = _condition(name, state)
     read = f"{helper}({name})" if name in state.wrapped else f"{name}.state_dict()"
     if name in state.partly:
         trained = f"{{key: each for key, each in {name}.named_parameters() if each.requires_grad}}"
         read = f"{{**dict({name}.named_buffers()), **{trained}}}"
-    return f"{read} if {condition} else None" if condition else read
+    return _if_there(name, read, state)
 
 
 def _load_lines(name: str, state: State, names: Names, helper: str) -> list[str]:
-    kept = f'{names.state}["{name}"]'
+    kept = names.at(name)
     load = f"{helper}({name}, {kept})" if name in state.wrapped else f"{name}.load_state_dict({kept})"
     load = f"{name}.load_state_dict({kept}, strict=False)" if name in state.partly else load
+    return _under(name, [load], state)
+
+
+def _if_there(name: str, read: str, state: State) -> str:
     condition = _condition(name, state)
-    return [f"    if {condition}:", f"        {load}"] if condition else [f"    {load}"]
+    return f"{read} if {condition} else None" if condition else read
 
 
-def _wrapped_helpers(draft: Draft) -> tuple[str, str]:
-    """Functions for what may have no state of its own, but holds an optimizer, and counts steps beside it."""
-    read, put = draft.free("state_of"), draft.free("put_state")
-    draft.add_on_top(
-        [
-            "",
-            f"def {read}(part):",
-            '    """The state of an optimizer, or of what is wrapped around one: its numbers, and what it holds."""',
-            '    if hasattr(part, "load_state_dict"):',
-            "        return part.state_dict()",
-            "    numbers = {name: value for name, value in vars(part).items() if isinstance(value, (int, float))}",
-            '    held = {name: value for name, value in vars(part).items() if hasattr(value, "load_state_dict")}',
-            "    return {**numbers, **{name: value.state_dict() for name, value in held.items()}}",
-            "",
-            "",
-            f"def {put}(part, state):",
-            '    if hasattr(part, "load_state_dict"):',
-            "        part.load_state_dict(state)",
-            "        return",
-            "    for name, value in state.items():",
-            '        if hasattr(getattr(part, name), "load_state_dict"):',
-            "            getattr(part, name).load_state_dict(value)",
-            "        else:",
-            "            setattr(part, name, value)",
-            "",
-        ]
+def _under(name: str, lines: list[str], state: State) -> list[str]:
+    condition = _condition(name, state)
+    return (
+        [f"    if {condition}:", *(f"        {line}" for line in lines)]
+        if condition
+        else [f"    {line}" for line in lines]
     )
-    return read, put
 
 
 def _condition(name: str, state: State) -> str:

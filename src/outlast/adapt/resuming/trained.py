@@ -10,7 +10,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead, loaded_before
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
-from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values
+from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values, leave_missing
 from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
 from outlast.adapt.resuming.state import RULE, Refusal, State
@@ -73,12 +73,15 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
         if made:
             said = f"{name} is kept only if {made}, which is in another file, has state_dict and load_state_dict"
             draft.say(Kind.DIFFERS, RULE, values.loop.node, said, f"it starts anew in each stint otherwise: {_ANEW}")
+    under = {
+        name: values.condition(name) for name in (*found.groups, *tensors, *generators) if values.may_be_missing(name)
+    }
     drawn = [each.name for each in find_dealt(draft, values)]
     drawn += [each.name for each in find_counted(draft, values)]
     return State(
         "torch", (*found.loaded, *drawn), tuple(generators), kept,
         maybe=frozenset(name for name in found.loaded if uses.may_be_none(name)),
-        under=tuple(found.under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
+        under=(*found.under.items(), *under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
         asked=frozenset(found.asked), outer=outer, wrapped=frozenset(found.wrapped),
         partly=_trained_in_part(draft, values, uses, found.loaded),
     )  # fmt: skip
@@ -122,7 +125,9 @@ def kept_beside(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> tu
     kept += [name for name in loaded_before(values) if name not in {*saved, *whole, *kept}]
     _say_set_on_models(draft, values, uses, saved, {*saved, *kept})
     reached = {name for name in outer if values.scope is not draft.module and name not in values.origins}
-    return tuple(dict.fromkeys(kept)), frozenset(reached - global_names(draft, values.scope))
+    return tuple(leave_missing(values, list(dict.fromkeys(kept)))), frozenset(
+        reached - global_names(draft, values.scope)
+    )
 
 
 def _leaves(draft: Draft, values: Values, uses: Uses) -> list[str]:
