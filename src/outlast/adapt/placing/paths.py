@@ -28,6 +28,7 @@ from outlast.adapt.placing.options import (
     is_folder_option,
     is_place,
 )
+from outlast.adapt.placing.parts import is_question
 from outlast.adapt.placing.rebound import gather, join_once
 from outlast.adapt.placing.roles import Roles, by_look
 from outlast.adapt.placing.sinks import HELPER, Sink, is_weights_file
@@ -118,7 +119,10 @@ def find_paths(
         {flow.spelling.of(sink.path) for sink in every if sink.makes}
         | {flow.full(use) for use in ways if use.sink.makes and use.literal is not None}
     )
+    loaded = {_source(draft, use) for use in ways if use.role is Role.WEIGHTS and not use.after} - {""}
     for use in (use for sink in every for use in _uses(draft, flow, sink)):
+        if use.is_stem and use.role is not None and is_question(use) and _source(draft, use) in loaded:
+            continue  # it looks for the parts of what is loaded
         if (
             use.sink.is_guess
             and use.role is Role.WEIGHTS
@@ -183,7 +187,8 @@ def find_paths(
         elif role is not None and _is_certain(draft, literal, text):
             is_folder = any(_is_folder(use, text) for use in uses) and not any(use.is_stem for use in uses)
             is_here = not text.strip("./") and all(use.sink.path is literal for use in uses)
-            found.sites.setdefault(role, []).append(Site(literal, text, is_folder, is_here))
+            is_asked = all(map(is_question, uses))
+            found.sites.setdefault(role, []).append(Site(literal, text, is_folder, is_here, is_asked=is_asked))
             found.fed.update(id(use.sink.call) for use in uses)
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
     unknown = [wrap for wrap in find_unknown(flow, ways) if not _is_passed_in(draft, flow, wrap.use)]
@@ -201,6 +206,11 @@ def find_paths(
     add_named(draft, found, options, judge, passed)
     add_kept(draft, found, OPTION_NAMES)
     return found
+
+
+def _source(draft: Draft, use: Use) -> str:
+    """An option, or a value of a configuration, that a path begins with."""
+    return use.option or (draft.source(use.other) if use.other is not None else "")
 
 
 def _is_passed_in(draft: Draft, flow: Flow, use: Use) -> bool:

@@ -16,6 +16,7 @@ from outlast.adapt.arguments.setup import Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.apart import by_name, is_way
+from outlast.adapt.placing.parts import stem_of
 from outlast.adapt.placing.paths import Paths
 from outlast.adapt.placing.sites import Site, enclosed
 from outlast.adapt.placing.sources import Literal, Use
@@ -101,9 +102,12 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
     """Put the option in place of each literal of a role; False where they do not lie below it as they lay before."""
     role, sites = places.role, places.sites
     is_filled = any(site.is_formatted or _filled_in(draft, site.literal) is not None for site in sites)
-    if role is Role.WEIGHTS and len({site.text for site in places.every}) == 1 and not is_filled:
+    texts = {site.text for site in places.every}
+    stems = {site.text for site in places.every if not (site.is_asked and stem_of(site.text, texts))}
+    if role is Role.WEIGHTS and len(stems) == 1 and not is_filled:
         for site in sites:
-            new = f"{value.at(site.literal)} or {draft.source(site.literal)}"
+            given, source, part = value.at(site.literal), draft.source(site.literal), stem_of(site.text, stems)
+            new = f'{given} + "{site.text[len(part) :]}" if {given} else {source}' if part else f"{given} or {source}"
             _change(draft, site.literal, enclosed(draft, site.literal, new), name)
         return True
     opaque = [site for site in sites if site.is_opaque]

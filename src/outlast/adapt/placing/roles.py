@@ -11,6 +11,7 @@ import libcst as cst
 from outlast.adapt.arguments.moments import Moments
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.parts import is_question, stem_of
 from outlast.adapt.placing.sites import text_of
 from outlast.adapt.placing.sources import Use
 from outlast.migrate.tree import dotted, inner, tail
@@ -58,6 +59,11 @@ class Roles:
         }
         for text in self._own_results(groups, chosen, made):
             chosen[text] = Role.OUTPUT
+        loaded = [text for text, role in chosen.items() if role is Role.WEIGHTS]
+        for uses in groups:
+            text = text_of(uses[0].literal).rstrip("/") if uses[0].literal is not None else ""
+            if all(map(is_question, uses)) and stem_of(text, loaded):
+                chosen[text] = Role.WEIGHTS
         for text in made:
             if any(other.startswith(text + "/") for other in self._given):
                 continue  # the way to a place that follows an option already

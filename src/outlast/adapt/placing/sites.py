@@ -26,6 +26,8 @@ class Site:
     is_here: bool = False  # `"./"` as the whole of an argument: nothing can follow right behind it
     keeps_name: bool = False  # a folder that must not be the contract's own, which is there from the start
 
+    is_asked: bool = False  # nobody reads it, some ask whether it is there
+
     @property
     def is_formatted(self) -> bool:
         return isinstance(self.literal, cst.FormattedString)
