@@ -280,16 +280,24 @@ def _lowest(folders: set[str]) -> list[str]:
 def make_below(draft: Draft, setup: Setup, paths: Paths, value: str) -> list[str]:
     """Lines that make folders that the script's own options name below the contract's, unless it does so itself."""
     options = paths.options.get(Role.OUTPUT, {})
-    made = {(use.option, use.after) for use, _ in paths.written if use.option and use.sink.makes}
+    # A word that must stay what it is lies below the contract's folder, where it was one beside the script.
+    words = {
+        id(wrap.use.sink): wrap.use for wrap in paths.wraps.get(Role.OUTPUT, ())
+        if wrap.use.option and draft.source(wrap.node) == setup.own_value(wrap.use.option)
+    }  # fmt: skip
+    written = [*(use for use, _ in paths.written), *words.values()]
+    made = {(use.option, use.after) for use in written if use.option and use.sink.makes}
     found: set[tuple[str, ...]] = set()
-    for use, _ in paths.written:
-        if not options.get(use.option) or use.sink.is_folder or not use.after:
+    for use in written:
+        is_word = id(use.sink) in words
+        if not (is_word or options.get(use.option)) or use.sink.is_folder or not use.after:
             continue
         below = use.after.rpartition("/")[0]
         target = setup.own_value(use.option)
         if UNKNOWN in below or any(own == use.option and (after + "/").startswith(below + "/") for own, after in made):
             continue
-        folder = f'os.path.join({target}, "{below.strip("/")}")' if below.strip("/") else target
+        parts = [*([value] if is_word else []), target, *([f'"{below.strip("/")}"'] if below.strip("/") else [])]
+        folder = f"os.path.join({', '.join(parts)})" if len(parts) > 1 else target
         asked = setup.options[use.option].asked(target, is_set=True)
         line = f"os.makedirs({folder}, exist_ok=True)"
         found.add((f"if {asked}:", f"    {line}") if asked else (line,))

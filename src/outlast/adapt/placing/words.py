@@ -215,6 +215,8 @@ def _is_path(text: str) -> bool:
 
 def _is_load(draft: Draft, node: cst.CSTNode) -> bool:
     parent = draft.parent(node)
+    if isinstance(parent, cst.Call) and parent.func is node:
+        return False  # `torch.save(…)` has nothing of `args.save`
     if isinstance(parent, cst.AssignTarget | cst.Param | cst.FunctionDef | cst.ClassDef | cst.NameItem):
         return False
     at = node
