@@ -167,3 +167,42 @@ def test_a_path_that_is_filled_in_later_is_followed_to_its_folder(tmp_path):
     assert not any("stays as it is" in each.message for each in done.findings)
     program.run("--train_url", str(tmp_path / "out"))
     assert {each for each in program.files() if "net" in each} == {"out/net/0.txt", "out/net/1.txt"}
+
+
+CHOSEN = {
+    "handed as a parameter": ("build(args.backbone, args.model_dir)", "def build(name, size):", "name", "size"),
+    "handed by keyword to a class": (
+        "Built(size=args.model_dir, name=args.backbone)",
+        "class Built:\n    def __init__(self, name, size):\n        self.kind, self.size = name, size\n"
+        "        self.choose()\n    def choose(self):",
+        "self.kind.lower()", "self.size",
+    ),
+    "all arguments": ("build(args)", "def build(args):", "args.backbone", "args.model_dir"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", CHOSEN)
+def test_an_option_that_another_file_compares_with_words_is_no_place(shape, tmp_path):
+    call, opens, name, size = CHOSEN[shape]
+    lead = "        " if opens.startswith("class") else "    "
+    asked = [
+        f"if {name} == 'resnet50':", "    print('fifty')", f"elif {name} == 'resnet18':", "    print('eighteen')",
+        "else:", f"    print(open({name}).read())", f"print({{'small': 1, 'large': 2}}[{size}])",
+    ]  # fmt: skip
+    program = Program(
+        tmp_path,
+        models=opens + "\n" + "\n".join(lead + line for line in asked) + "\n",
+        train=f"""
+            import argparse
+            from models import *
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--backbone", default="resnet50", help="name of the backbone, or path to its weights")
+            parser.add_argument("--model_dir", default="small")
+            args = parser.parse_args()
+            {call}
+        """,
+    )
+    done = program.adapt()
+    assert not any("backbone" in each.message or "model_dir" in each.message for each in done.findings)
+    ran = program.run("--data_url", str(tmp_path), "--train_url", str(tmp_path / "out"))
+    assert ran.lines == ["fifty", "1"], ran.error

@@ -11,6 +11,7 @@ from outlast.adapt.arguments.setup import CODE_FILE, Option
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.choosing import find_chosen
 from outlast.adapt.placing.options import is_place
 from outlast.adapt.placing.paths import Paths
 from outlast.adapt.placing.roles import choices
@@ -66,6 +67,7 @@ class Leftovers:
         self._draft, self._paths = draft, paths
         #: options that choose something, whatever their help speaks of: `--dataset cifar10`
         self._choices = {name for each in (draft, *draft.others) for name in choices(each)}
+        self._choices |= find_chosen(draft, options)
         self._wired = {name for names in paths.options.values() for name in names}
         taken = [use for uses in paths.others.values() for use in uses]
         taken += [use for entry in paths.entries for use in entry.uses]

@@ -12,6 +12,7 @@ from outlast.adapt.arguments.setup import CODE_FILE, Option
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.choosing import find_chosen
 from outlast.adapt.placing.configs import Entry, take_entries
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.implied import Implied, find_implied
@@ -108,6 +109,8 @@ def find_paths(
     """
     found = Paths(implied=find_implied(draft))
     judge = Roles(draft, [each.call for each in found.implied if each.is_here])
+    words_only = {name: replace(options[name], is_text=False) for name in find_chosen(draft, options)}
+    options = {**options, **words_only}
     by_literal: dict[int, list[Use]] = {}
     has_data = False
     every = list(sinks)
