@@ -177,8 +177,9 @@ def session_state(draft: Draft, values: Values) -> State:
     )
     if not name:
         raise Refusal("tensorflow is imported piece by piece", values.loop.node, "import tensorflow as tf")
+    session = session_of(draft, values)
     return State(
         "session",
-        loaded=(session_of(draft, values), name),
-        kept=kept_values(draft, values, {session_of(draft, values)}, torch=True),
+        loaded=(session, name),
+        kept=(*kept_values(draft, values, {session}, torch=True), *kept_fields(draft, values, [session])),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from outlast.adapt.draft import Draft
@@ -29,14 +31,16 @@ def session_lines(draft: Draft, values: Values, state: State, names: Names, valu
     """TensorFlow 1 keeps the last checkpoint's name in a file that it replaces in one step."""
     session, tf = state.loaded
     saver = draft.free("resume_saver")
-    lost = [name for name in state.kept if name != values.loop.variable]
+    beside = [name for name in state.kept if name != values.loop.variable]
+    lost = [name for name in beside if _is_of_graph(draft, values, name)]
     counts = f'{names.first} = int({names.state}.rpartition("-")[2]) + 1'
     if values.loop.counter is None:
         counts = f'{values.loop.variable} = int({names.state}.rpartition("-")[2])'
     if lost:
         said = f"{', '.join(lost)} and what TensorFlow draws by itself start anew in each stint"
         draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "keep them in variables of the graph")
-    put_numbers, take_numbers = _number_lines(draft, values, names, tf)
+    kept = [name for name in beside if name not in lost]
+    put_numbers, take_numbers = _beside_lines(draft, values, names, tf, kept)
     before = [
         f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
         # A folder of its own: the script's saver keeps its own list of checkpoints.
@@ -57,24 +61,45 @@ def session_lines(draft: Draft, values: Values, state: State, names: Names, valu
     return before, after
 
 
-def _number_lines(draft: Draft, values: Values, names: Names, tf: str) -> tuple[list[str], list[str]]:
-    """Random numbers beside the checkpoint of the same round: there before that counts, and as long as it does."""
+def _is_of_graph(draft: Draft, values: Values, name: str) -> bool:
+    """Whether a name may stand for something of the graph, or be fed to it by its placeholders: no file holds that."""
+    loop = values.loop.node
+    bound = [value for _, value in values.bindings.get(name, [])]
+    bound += [
+        node.value
+        for node in draft.below(loop.body)
+        if isinstance(node, cst.Assign) and any(tail(target.target) == name for target in node.targets)
+    ]
+    made = [draft.resolve(value.func) for value in bound if isinstance(value, cst.Call)]
+    fed = [tail(arg.value) for call in draft.calls(loop.body) if tail(call.func) == "run" for arg in call.args[1:]]
+    return name in fed or any(each.startswith("tensorflow.") for each in made)
+
+
+def _beside_lines(draft: Draft, values: Values, names: Names, tf: str, kept: list[str]) -> tuple[list[str], list[str]]:
+    """Values and random numbers beside the checkpoint of the same round: there before it counts, as long as it does."""
     numbers = random_sources(draft)
-    if not numbers:
+    pairs = [
+        *(f'"{name}": {name}' for name in kept),
+        *sometimes_pairs(values),
+        *(f'"{key}": {read}' for key, read, _ in numbers),
+    ]
+    if not pairs:
         return [], []
     draft.need_import("glob", "pickle")
-    held, drawn, old = (draft.free(name) for name in ("resume_file", "resume_numbers", "resume_old"))
+    held, drawn, old = (draft.free(name) for name in ("resume_file", "resume_values", "resume_old"))
     before = [
-        f'    with open({names.state} + ".numbers", "rb") as {held}:',
+        f'    with open({names.state} + ".values", "rb") as {held}:',
         f"        {drawn} = pickle.load({held})",
+        *(f'    {name} = {drawn}["{name}"]' for name in kept),
+        *sometimes_lines(values, replace(names, state=drawn)),
         *("    " + put.format(f'{drawn}["{key}"]') for key, _, put in numbers),
     ]
     after = [
-        f'for {old} in glob.glob(os.path.join({names.path}, "*.numbers")):',
-        f"    if {old} != str({tf}.train.latest_checkpoint({names.path})) + '.numbers':",
+        f'for {old} in glob.glob(os.path.join({names.path}, "*.values")):',
+        f"    if {old} != str({tf}.train.latest_checkpoint({names.path})) + '.values':",
         f"        os.remove({old})",
-        f'with open(os.path.join({names.path}, "state-%d.numbers" % {values.loop.variable}), "wb") as {held}:',
-        *call_lines("    pickle.dump({", [f'"{key}": {read}' for key, read, _ in numbers], f"}}, {held})"),
+        f'with open(os.path.join({names.path}, "state-%d.values" % {values.loop.variable}), "wb") as {held}:',
+        *call_lines("    pickle.dump({", pairs, f"}}, {held})"),
     ]
     return before, after
 
