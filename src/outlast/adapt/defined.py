@@ -1,4 +1,4 @@
-"""Names that a file gives to what it defines, kept as long as its parts stay the same."""
+"""What lies where in a file and the names of what it defines, kept as long as its parts stay the same."""
 
 from __future__ import annotations
 
@@ -7,18 +7,54 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from outlast.migrate.tree import tail
+from outlast.migrate.tree import children, tail
 
-_KEPT = ("function_names", "class_names", "assigned_names", "star_imports")
+_KEPT = ("all_functions", "all_calls", "function_names", "class_names", "assigned_names", "star_imports")
+
+
+class _Inside:
+    """Everything below a node, in source order: the same loops and functions are asked of again and again."""
+
+    def __init__(self, node: cst.CSTNode) -> None:
+        self.node = node  # as long as it is kept here, no other node has its id
+        self.nodes: list[cst.CSTNode] = []
+        waiting = list(children(node))[::-1]
+        while waiting:
+            at = waiting.pop()
+            self.nodes.append(at)
+            waiting += list(children(at))[::-1]
+        self.calls = [each for each in self.nodes if isinstance(each, cst.Call)]
 
 
 class Defined:
     """A file by its nodes."""
 
-    nodes: list[cst.CSTNode]
+    def __init__(self) -> None:
+        self.nodes: list[cst.CSTNode] = []
+        self._insides: dict[int, _Inside] = {}
+
+    def below(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        return iter(self._inside(node).nodes)
+
+    def calls(self, within: cst.CSTNode | None = None) -> Iterator[cst.Call]:
+        return iter(self.all_calls if within is None else self._inside(within).calls)
+
+    def _inside(self, node: cst.CSTNode) -> _Inside:
+        found = self._insides.get(id(node))
+        if found is None:
+            found = self._insides[id(node)] = _Inside(node)
+        return found
 
     def functions(self) -> Iterator[cst.FunctionDef]:
-        return (node for node in self.nodes if isinstance(node, cst.FunctionDef))
+        return iter(self.all_functions)
+
+    @functools.cached_property
+    def all_functions(self) -> tuple[cst.FunctionDef, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, cst.FunctionDef))
+
+    @functools.cached_property
+    def all_calls(self) -> tuple[cst.Call, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, cst.Call))
 
     @functools.cached_property
     def function_names(self) -> frozenset[str]:

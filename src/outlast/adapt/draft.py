@@ -19,7 +19,7 @@ from outlast.adapt.defined import Defined
 from outlast.adapt.edits import Edits
 from outlast.adapt.libraries import is_library
 from outlast.adapt.statements import indented, is_docstring, is_import, is_preparing, is_telling
-from outlast.migrate.engine import Finding, Kind, apply
+from outlast.migrate.engine import Finding, Kind, apply, must_parse
 from outlast.migrate.lines import line_end, line_start
 from outlast.migrate.names import Names
 from outlast.migrate.tree import children, dotted, tail
@@ -34,6 +34,7 @@ class Draft(Defined):
 
     def __init__(self, text: str, beside: frozenset[str] = frozenset()) -> None:
         """`beside`: modules that lie in the script's folder, and so come before packages of the same name."""
+        super().__init__()
         self.text = text
         self._beside = beside
         self.data = text.encode()
@@ -42,7 +43,6 @@ class Draft(Defined):
         self._spans = wrapper.resolve(ByteSpanPositionProvider)
         self._starts = [0, *(found.end() for found in re.finditer(rb"\r\n|\r|\n", self.data))]
         self.names = Names(self.module)
-        self.nodes: list[cst.CSTNode] = []
         self._parents: dict[int, cst.CSTNode] = {}
         self._gather()
         self.words = frozenset(node.value for node in self.nodes if isinstance(node, cst.Name))
@@ -128,7 +128,7 @@ class Draft(Defined):
         """The function that a node runs in, or the module. Defaults and decorators run outside their function."""
         before: cst.CSTNode = node
         for each in self.above(node):
-            if isinstance(each, cst.FunctionDef) and not isinstance(before, cst.Parameters | cst.Decorator):
+            if type(each) is cst.FunctionDef and not isinstance(before, cst.Parameters | cst.Decorator):
                 return each
             before = each
         return before if isinstance(before, cst.Module) else self.module
@@ -168,18 +168,6 @@ class Draft(Defined):
             if isinstance(each, cst.FunctionDef) and each.name.value == name
         ]  # fmt: skip
         return found[0] if len(found) == 1 else None
-
-    def below(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        waiting = list(children(node))[::-1]
-        while waiting:
-            at = waiting.pop()
-            yield at
-            waiting += list(children(at))[::-1]
-
-    def calls(self, within: cst.CSTNode | None = None) -> Iterator[cst.Call]:
-        for node in self.nodes if within is None else self.below(within):
-            if isinstance(node, cst.Call):
-                yield node
 
     def is_reached(self, node: cst.CSTNode) -> bool:
         """False in a function that nothing names, in this file or in another one of the program."""
@@ -384,7 +372,7 @@ class Draft(Defined):
         if not edits:
             return self.text
         text = apply(self.data, edits)
-        cst.parse_module(text)
+        must_parse(text)
         return text
 
 

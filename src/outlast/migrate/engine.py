@@ -197,7 +197,7 @@ class Script:
         if id(node) in self._claimed or isinstance(node, cst.Import | cst.ImportFrom):
             return
         self.parents.append(node)
-        is_scope = isinstance(node, SCOPES)
+        is_scope = type(node) in SCOPES
         if is_scope:
             self.scopes.append(node)
         for child in children(node):
@@ -234,27 +234,27 @@ def migrate_text(text: str, direction: Direction, rules: Sequence[Rule] | None =
         script.walk(all_rules() if rules is None else rules)
         done = script.result()
         if done.edits:
-            _must_parse(done.text)
+            must_parse(done.text)
     except Unparsable as error:
         return Migrated(text, findings=unparsed(text, direction, error.line, error.why))
     except RecursionError:
         return Migrated(text, findings=unparsed(text, direction, 1, "nested too deeply"))
     except EditError as error:
         return Migrated(text, findings=unparsed(text, direction, 1, f"cannot be rewritten safely ({error})"))
+    except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
+        why = f"cannot be rewritten safely (the result would not parse: {error})"
+        return Migrated(text, findings=unparsed(text, direction, 1, why))
     return done if done.edits or text_to_read == text else Migrated(text, (), done.findings)
 
 
-def _must_parse(text: str) -> None:
+def must_parse(text: str) -> None:
     """The interpreter's own parser is ten times faster; LibCST knows the syntax of other versions, too."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in the user's strings
             ast.parse(text)
     except (SyntaxError, ValueError):
-        try:
-            cst.parse_module(text)
-        except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
-            raise EditError(f"the result would not parse: {error}") from None
+        cst.parse_module(text)
 
 
 def unparsed(text: str, direction: Direction, line: int, why: str) -> tuple[Finding, ...]:

@@ -15,8 +15,10 @@ import libcst as cst
 
 from outlast.migrate.tree import children, dotted, inner, tail
 
-SCOPES = (cst.Module, cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.ListComp, cst.SetComp, cst.DictComp,
-           cst.GeneratorExp)  # fmt: skip
+#: Nothing is derived from these, so `type(node) in SCOPES` will do: `isinstance` takes long with abstract classes.
+SCOPES = frozenset({
+    cst.Module, cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp,
+})  # fmt: skip
 _DEVICE_NAME = re.compile(r"(?:^|_|[a-z](?=[DM]))-*(?:device|devices|dev|devs|map_?loc(?:ation)?)(?:$|[_\d])", re.I)
 _CAMEL = re.compile(r"(?:device|mapLocation)(?:$|[A-Z_])|Device(?:$|[A-Z_\d])")
 #: torch as some other module imported it: `helpers.torch.cuda`.
@@ -82,12 +84,13 @@ class Names:
     def _lookup(self, name: str, parents: Sequence[cst.CSTNode]) -> str | None:
         inside_function = False
         for parent in reversed(parents):
-            if not isinstance(parent, SCOPES) or (inside_function and isinstance(parent, cst.ClassDef)):
+            kind = type(parent)
+            if kind not in SCOPES or (inside_function and kind is cst.ClassDef):
                 continue
             bound = self._bound.get(id(parent), {})
             if name in bound:
                 return bound[name]
-            inside_function = inside_function or isinstance(parent, cst.FunctionDef)
+            inside_function = inside_function or kind is cst.FunctionDef
         return name
 
     def name_for(self, qualified: str, parents: Sequence[cst.CSTNode]) -> str:
@@ -122,7 +125,7 @@ class Names:
         bound[name] = target if bound.get(name, target) == target else bound[name] or target
 
     def _visit(self, node: cst.CSTNode, scopes: list[cst.CSTNode]) -> None:
-        enters = isinstance(node, SCOPES)
+        enters = type(node) in SCOPES
         if isinstance(node, cst.FunctionDef | cst.ClassDef):
             self._bind(scopes, node.name.value, None)
         if isinstance(node, cst.FunctionDef):

@@ -16,6 +16,7 @@ from outlast.migrate.tree import argument, dotted, positional, tail
 
 _BINDERS = (cst.AssignTarget, cst.CompFor, cst.AsName, cst.Param, cst.ListComp, cst.GeneratorExp, cst.DictComp,
             cst.SetComp, cst.Lambda, cst.NamedExpr)  # fmt: skip
+_TARGETED = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr, cst.AsName})
 
 #: Methods of accelerate, Fabric and Apex that wrap what they are given.
 _WRAPS = re.compile(r"prepare(?:_\w+)?|setup(?:_\w+)?|initialize")
@@ -366,6 +367,8 @@ def _until(draft: Draft, node: cst.CSTNode, scope: cst.CSTNode) -> Iterator[cst.
 
 
 def targets_of(node: cst.CSTNode) -> Iterator[str]:
+    if type(node) not in _TARGETED:  # nearly all nodes, and each is asked often
+        return
     if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.NamedExpr):
         yield from _plain(node.target)
     elif isinstance(node, cst.AsName):
