@@ -429,3 +429,18 @@ def test_readers_of_other_files_get_the_place(line, after):
 def test_a_picture_that_is_drawn_is_no_candidate_for_data():
     done = adapt("from parts import fit, plot_history\nplot_history(fit(), 'training_curves.png')\n")
     assert "nothing reads --data_url: no place of data is visible" in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        '"./.gitignore"', '"requirements.txt"', '"./requirements/dev.txt"', '"./README.rst"', '"VERSION"', '"net.py"',
+        'os.path.join(HERE, "requirements.txt")', 'HERE + "/LICENSE"', 'os.path.join("scripts", "run.sh")',
+        '"./Dockerfile"', '"../setup.cfg"', 'os.path.join(HERE, "net.yaml")',
+    ],
+)  # fmt: skip
+def test_what_belongs_to_the_code_is_no_data(place):
+    head = "import os\nimport numpy as np\nHERE = os.path.dirname(os.path.abspath(__file__))\n"
+    text = adapt(f'{head}said = open({place}).read()\nx = np.load("./rows/x.npy")\n').text
+    assert f"open({place})" in text
+    assert 'os.path.join(contract.data_url or "./rows", "x.npy")' in text

@@ -17,9 +17,16 @@ from outlast.adapt.needs import variable
 from outlast.adapt.statements import is_docstring
 from outlast.migrate.tree import inner, tail
 
+#: what lies beside code and is never data, whatever folder it is joined with
+_BESIDE_CODE = (
+    r"\.(?:py|sh|rst|ipynb)$|(?:^|/)(?:\.(?:git\w*|env|netrc|\w+ignore|\w+rc)$|\.git/|requirements(?:[\w.-]*|/[\w.-]+)\.txt$|"
+    r"(?:README|LICEN[SC]E|CHANGELOG|CONTRIBUTING|AUTHORS)(?:\.\w+)?$|(?:Makefile|Dockerfile|VERSION|setup\.cfg)$)"
+)
+BESIDE_CODE = re.compile(_BESIDE_CODE, re.I)
 #: what travels with the code: settings, and code itself
 CODE_FILE = re.compile(
-    r"\.(?:ya?ml|toml|ini|cfg|py|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$|(?:^|/)(?:configs?|cfgs?)/.*\.\w+$",
+    r"\.(?:ya?ml|toml|ini|cfg|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$|(?:^|/)(?:configs?|cfgs?)/.*\.\w+$|"
+    + _BESIDE_CODE,
     re.I,
 )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from outlast.adapt.arguments.setup import CODE_FILE, Option
+from outlast.adapt.arguments.setup import BESIDE_CODE, CODE_FILE, Option
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
@@ -126,6 +126,10 @@ def find_paths(
     for use in (use for sink in every for use in _uses(draft, flow, sink)):
         if use.is_stem and use.role is not None and is_question(use) and _source(draft, use) in loaded:
             continue  # it looks for the parts of what is loaded
+        path = flow.spelling.of(use.other) + use.after if use.other is not None else flow.full(use)
+        if use.role is Role.DATA and use.sink.path is not use.literal and BESIDE_CODE.search(path):
+            draft.say(Kind.KEPT, "paths", use.sink.path, f"{draft.source(use.sink.path)} travels with the code")
+            continue
         if (
             use.sink.is_guess
             and use.role is Role.WEIGHTS
