@@ -11,12 +11,13 @@ from outlast.adapt.resuming.cells import are_spread
 from outlast.adapt.resuming.counted import count, find_counted
 from outlast.adapt.resuming.counters import is_plain_read
 from outlast.adapt.resuming.dealt import deal, find_dealt
+from outlast.adapt.resuming.firsts import find_firsts
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.pace import clock, is_quick, paced
 from outlast.adapt.resuming.parameters import mindspore_lines
 from outlast.adapt.resuming.ranks import may_be_several
 from outlast.adapt.resuming.renewed import is_due_next
-from outlast.adapt.resuming.state import RULE, Names, State, plain_lines, torch_lines
+from outlast.adapt.resuming.state import RULE, Names, State, place_lines, plain_lines, torch_lines
 from outlast.adapt.resuming.tensors import session_lines, tensorflow_lines
 from outlast.migrate.engine import Kind
 
@@ -70,6 +71,11 @@ def inject(
         when.append(f"({is_due} or {last[1]})" if last and not values.outliving else is_due)
     if end and loop.stop is not None:
         before.append(f"{end} = {draft.source(loop.stop)}")
+    if state.kind == "torch":
+        # It is asked for earlier where something before the loop must know of it.
+        places = place_lines(names, value, "resume.pt")
+        if find_firsts(draft, values).put(names, places):
+            before = before[len(places) :]
     draft.add_before(loop.top, before)
     if loop.is_apart and isinstance(loop.node, cst.For):
         start = f" - ({draft.source(loop.first)})" if loop.first is not None else ""
