@@ -17,6 +17,7 @@ from outlast.adapt.resuming.pace import clock, is_quick, paced
 from outlast.adapt.resuming.parameters import mindspore_lines
 from outlast.adapt.resuming.ranks import may_be_several
 from outlast.adapt.resuming.renewed import is_due_next
+from outlast.adapt.resuming.skipped import go_on_training
 from outlast.adapt.resuming.state import RULE, Names, State, place_lines, plain_lines, torch_lines
 from outlast.adapt.resuming.tensors import session_lines, tensorflow_lines
 from outlast.migrate.engine import Kind
@@ -77,6 +78,7 @@ def inject(
         if find_firsts(draft, values).put(names, places):
             before = before[len(places) :]
     draft.add_before(loop.top, before)
+    go_on_training(draft, values, value)
     if loop.is_apart and isinstance(loop.node, cst.For):
         start = f" - ({draft.source(loop.first)})" if loop.first is not None else ""
         draft.need_import("itertools")

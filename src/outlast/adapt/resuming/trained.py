@@ -11,6 +11,7 @@ from outlast.adapt.resuming.ahead import fetched_ahead, loaded_before
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
 from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values, leave_missing
+from outlast.adapt.resuming.late import made_late
 from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
 from outlast.adapt.resuming.state import RULE, Refusal, State
@@ -203,6 +204,12 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
     kept, ahead = [], fetched_ahead(values)
     for holder in uses.holders:
         if holder != "self" and not uses.methods[holder]:
+            continue
+        late = next(made_late(uses, holder), "") if holder != "self" else ""
+        if late:
+            # The fields that say that it is made already must not be there without it.
+            said = f"{holder} starts anew in each stint: it makes {late} when it is first used"
+            draft.say(Kind.DIFFERS, RULE, values.loop.node, said, _ANEW)
             continue
         for name, first in uses.changing(holder).items():
             made = {tail(each.func) for each in uses.field_values(name) if isinstance(each, cst.Call)}

@@ -191,9 +191,10 @@ class Uses(Visible):
         return "." not in name and bool(self._aliased(name, self.values.scope, 3))
 
     def _aliased(self, root: str, scope: Scope, depth: int) -> list[tuple[str, str]]:
-        """`model = self.model`: another name of the same value."""
+        """`model = self.model`: another name of the same value; `rate = self.rate` is none once a round changes it."""
         origin = self.known.get(root)
-        if not isinstance(origin, cst.Attribute) or len(self.values.bindings.get(root, [])) != 1:
+        is_same = len(self.values.bindings.get(root, [])) == 1 and root not in self.values.bound
+        if not isinstance(origin, cst.Attribute) or not is_same:
             return []
         return [(each, rest) for each, rest in self.seen_as(dotted(origin), scope, depth - 1) if not rest]
 

@@ -1,0 +1,54 @@
+"""Fields that an object makes when a method is called for the first time, and goes on with: a window, a figure.
+
+Nobody knows whether such a thing fits into a file, and without it the object must not believe that it has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from outlast.adapt.resuming.kept import is_plain
+from outlast.adapt.resuming.uses import Uses
+from outlast.adapt.resuming.visible import parts_of
+from outlast.migrate.tree import dotted
+
+
+def made_late(uses: Uses, holder: str) -> Iterator[str]:
+    """Fields that a method makes by a call in one branch alone, and reads in another."""
+    for method in (node for home in uses.holders[holder] for node in uses.draft.below(home)):
+        if not isinstance(method, cst.FunctionDef) or method.name.value == "__init__":
+            continue
+        nodes = [node for node in uses.draft.below(method) if isinstance(node, cst.Assign | cst.Attribute)]
+        for made in (node for node in nodes if isinstance(node, cst.Assign)):
+            name, branch = dotted(made.targets[0].target), _branch(uses, made, method)
+            is_field = name.startswith("self.") and name.count(".") == 1
+            if not is_field or branch is None or is_plain(made.value) or _is_there(uses, name, method):
+                continue
+            inside = {id(node) for node in uses.draft.below(branch)}
+            if any(dotted(node) == name and id(node) not in inside for node in nodes):
+                yield name.replace("self", holder, 1)
+
+
+def _branch(uses: Uses, node: cst.CSTNode, method: cst.FunctionDef) -> cst.CSTNode | None:
+    """The branch of a method that holds a node."""
+    before = node
+    for each in uses.draft.above(node):
+        if each is method:
+            return None
+        if isinstance(each, cst.If):
+            return before
+        before = each
+    return None
+
+
+def _is_there(uses: Uses, name: str, method: cst.FunctionDef) -> bool:
+    """Whether another method gives the field a value as well: an object may have it from its beginning."""
+    home = next(each for each in uses.draft.above(method) if isinstance(each, cst.ClassDef))
+    return any(
+        isinstance(node, cst.AssignTarget)
+        and uses.draft.scope(node) is not method
+        and name in parts_of(node.target, None, fields=True)
+        for node in uses.draft.below(home)
+    )
