@@ -223,6 +223,17 @@ def test_the_resumed_torch_script_carries_scheduler_scaler_and_values():
     assert 'seen = resumed["seen"]' in done.text and "range(first_epoch, 4)" in done.text and "cuda_random" in done.text
 
 
+def test_random_numbers_of_whatever_card_there_is_are_kept():
+    done = adapt("""
+        import torch
+        net = torch.nn.Linear(1, 1).to(torch.accelerator.current_accelerator())
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        for epoch in range(4):
+            opt.step()
+    """, "plain")  # fmt: skip
+    assert 'torch.cuda.set_rng_state_all(resumed["cuda_random"])' in done.text
+
+
 def test_an_option_with_a_value_of_its_own_decides_nothing():
     done = adapt("""
         import argparse

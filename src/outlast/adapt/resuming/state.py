@@ -25,7 +25,8 @@ PASSING = frozenset(
     "TensorDataset time perf_counter load read_csv".split()
 )
 
-_CUDA = re.compile("[\"']cuda")
+#: without the word itself: torch.accelerator is the card that is there
+_CUDA = re.compile(r"[\"']cuda|\btorch\.accelerator\b|\bcurrent_accelerator\b")
 #: Generators that hold their own numbers.
 _OWN_STATE = frozenset({"default_rng", "RandomState", "Generator", "SeedSequence", "PCG64", "MT19937"})
 
