@@ -116,3 +116,19 @@ def test_an_option_that_is_compared_with_words_is_no_place():
             rows = datasets.ImageFolder(args.data_root)
     """)
     assert "--masks-path stays as it is" in said(done, Kind.DIFFERS) and "--kind" not in said(done, Kind.DIFFERS)
+
+
+def test_names_inside_of_archives_are_no_places():
+    done = adapt("""
+        import tarfile
+        import zipfile
+        with tarfile.open("data/all.tar.gz") as tar:
+            rows = tar.extractfile("all/rows.txt").read()
+        more = zipfile.ZipFile("data/more.zip")
+        last = more.read("more/last.txt")
+        with zipfile.ZipFile("data/more.zip") as archive, archive.open("more/rows.txt") as file:
+            first = file.read()
+        info = zipfile.ZipFile("data/more.zip").getinfo("more/info.txt")
+    """)
+    assert "stays as it is" not in said(done, Kind.DIFFERS)
+    assert done.text.count('os.path.join(contract.data_url or "data", ') == 4

@@ -11,6 +11,7 @@ from outlast.adapt.arguments.setup import CODE_FILE, Option
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.archives import is_of_archive
 from outlast.adapt.placing.choosing import find_chosen
 from outlast.adapt.placing.options import is_place
 from outlast.adapt.placing.paths import Paths
@@ -266,4 +267,6 @@ def _is_left(draft: Draft, node: cst.CSTNode, known: set[int]) -> bool:
 
 def _is_aside_call(draft: Draft, node: cst.CSTNode) -> bool:
     calls = [each for each in draft.above(node) if isinstance(each, cst.Call)]
-    return bool(calls) and (is_prose_call(tail(calls[0].func)) or tail(calls[0].func) in _NOT_PLACES)
+    if not calls or is_prose_call(tail(calls[0].func)) or tail(calls[0].func) in _NOT_PLACES:
+        return bool(calls)
+    return is_of_archive(draft, calls[0])
