@@ -382,3 +382,17 @@ def test_a_generator_that_may_give_others_is_told(function):
     done = adapt(RATES.format(function=function))
     assert "rates begins anew in each stint: what it gives" in said(done, Kind.DIFFERS)
     assert "ResumedGenerator" not in done.text
+
+
+@pytest.mark.parametrize("layer", ["Dropout(0.5)", "GaussianNoise(0.1)"])
+def test_layers_that_draw_numbers_before_keras_3_are_named(layer):
+    done = adapt(f"""
+        import numpy as np
+        from tensorflow.keras import Sequential
+        from tensorflow.keras.layers import Dense, {layer.partition("(")[0]}
+        model = Sequential([Dense(4), {layer}, Dense(1)])
+        model.compile("adam", "mse")
+        for epoch in range(3):
+            model.train_on_batch(np.ones((4, 2)), np.ones((4, 1)))
+    """)
+    assert f"before Keras 3, random numbers of layers ({layer.partition('(')[0]})" in said(done, Kind.DIFFERS)

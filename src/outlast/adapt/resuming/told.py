@@ -10,10 +10,16 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import RULE
+from outlast.adapt.whole import calls_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
 
 _ENVIRONMENTS = re.compile(r"(?:gym|gymnasium)\.(?:make|vector\.\w+)|(?:\w+\.)*make_(?:vec_)?envs?")
+
+#: layers that draw from TensorFlow's own numbers, until Keras 3 gave each a seed that is kept
+_DRAWING_LAYERS = re.compile(
+    r"(?:tensorflow\.)?(?:tf_)?keras\.(?:\w+\.)*(?:\w*Dropout\w*|GaussianNoise|Random[A-Z]\w+)"
+)
 
 
 def say_places(draft: Draft, values: Values, loaded: Collection[str] = ()) -> None:
@@ -54,6 +60,14 @@ def say_single_round(draft: Draft, values: Values) -> None:
         draft.say(
             Kind.DIFFERS, RULE, values.loop.node, said, "let it have more rounds, or save within it: outlast.save"
         )
+
+
+def say_layers(draft: Draft, loop: cst.CSTNode) -> None:
+    """Dropout and its like, of a Keras whose layers have no numbers of their own."""
+    layer = next((name for name, _ in calls_of(draft) if _DRAWING_LAYERS.fullmatch(name)), "")
+    if layer:
+        said = f"before Keras 3, random numbers of layers ({layer.rpartition('.')[2]}) start anew in each stint"
+        draft.say(Kind.DIFFERS, RULE, loop, said, "use Keras 3 to have the same")
 
 
 def say_privacy(draft: Draft) -> None:

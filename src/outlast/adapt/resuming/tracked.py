@@ -16,6 +16,7 @@ from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.loops import Values, keyword_or_place
 from outlast.adapt.resuming.state import RULE, Refusal
 from outlast.adapt.resuming.tensors import dealt
+from outlast.adapt.resuming.told import say_layers
 from outlast.adapt.whole import calls_of, roots_of, search, words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -367,6 +368,7 @@ class Tracked:
         if fits or shuffles or any(DRAWS.fullmatch(name) for name, _ in calls_of(draft)):
             said = "random numbers that TensorFlow draws by itself (tf.random, shuffle) start anew in each stint"
             draft.say(Kind.DIFFERS, RULE, loop, said, "draw them from numpy or a tf.random.Generator to have the same")
+        say_layers(draft, loop)
 
 
 def _parameters(function: cst.FunctionDef) -> list[str]:
