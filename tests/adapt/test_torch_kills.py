@@ -233,6 +233,26 @@ SHAPES = {
                 print(epoch, loss, args.lr)
         main(argparse.Namespace(lr=0.1))
     """,
+    "options that rounds set, and what they put beside them": """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("-b", "--best-epoch", type=int, default=0)
+        parser.add_argument("--limit", type=float, default=9.0)
+        args = parser.parse_args([])
+        net = nn.Linear(1, 1)
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        def note(options, loss):
+            if loss < options.limit:
+                options.limit = loss
+        for epoch in range(5):
+            loss = sum(step(net, opt, x, y) for x, y in POINTS)
+            note(args, loss)
+            if epoch == 1:
+                args.best_epoch = epoch
+            args.last = loss
+            print(epoch, loss, args.limit)
+        print("end", args.last, vars(args))
+    """,
     "steps that are saved now and then": """
         net = nn.Linear(1, 1)
         opt = torch.optim.SGD(net.parameters(), 0.1)

@@ -14,6 +14,7 @@ from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values
 from outlast.adapt.resuming.late import made_late
 from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
+from outlast.adapt.resuming.settings import set_fields
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.uses import Uses
 from outlast.adapt.resuming.visible import global_names
@@ -122,7 +123,7 @@ def kept_beside(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> tu
     outer = [name for name in _changed_elsewhere(draft, values, uses) if name not in {*saved, *whole, *kept}]
     kept += [*outer, *(name for name in _fields(draft, values, uses, saved) if name not in saved)]
     kept += [name for name in _fields_from_outside(draft, values, uses) if name not in {*saved, *kept}]
-    kept += [name for name in _set_fields(draft, values, uses) if name not in {*saved, *kept}]
+    kept += [name for name in set_fields(draft, values, uses) if name not in {*saved, *kept}]
     kept += [name for name in loaded_before(values) if name not in {*saved, *whole, *kept}]
     _say_set_on_models(draft, values, uses, saved, {*saved, *kept})
     reached = {name for name in outer if values.scope is not draft.module and name not in values.origins}
@@ -247,26 +248,6 @@ def _fields_from_outside(draft: Draft, values: Values, uses: Uses) -> list[str]:
         for name in dict.fromkeys(changed)
         if name.rpartition(".")[0] in uses.holders and (is_plain(uses.known[name]) or uses.is_empty(name))
     ]
-
-
-def _set_fields(draft: Draft, values: Values, uses: Uses) -> list[str]:
-    """`args.lr`, where each round makes it from what it was."""
-    found = []
-    for node in draft.below(values.loop.node.body):
-        target, read = None, ""
-        if isinstance(node, cst.AugAssign):
-            target, read = node.target, dotted(node.target)
-        elif isinstance(node, cst.Assign) and len(node.targets) == 1:
-            target = node.targets[0].target
-            read = next(
-                (dotted(each) for each in (node.value, *draft.below(node.value)) if dotted(each) == dotted(target)), ""
-            )
-        name = dotted(target)
-        root = name.partition(".")[0]
-        is_outside = root in uses.known and root not in values.bound and root not in uses.holders
-        if name.count(".") == 1 and read == name and is_outside:
-            found.append(name)
-    return list(dict.fromkeys(found))
 
 
 def _say_set_on_models(draft: Draft, values: Values, uses: Uses, saved: set[str], kept: set[str]) -> None:
