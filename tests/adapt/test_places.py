@@ -444,3 +444,31 @@ def test_what_belongs_to_the_code_is_no_data(place):
     text = adapt(f'{head}said = open({place}).read()\nx = np.load("./rows/x.npy")\n').text
     assert f"open({place})" in text
     assert 'os.path.join(contract.data_url or "./rows", "x.npy")' in text
+
+
+def test_what_is_joined_to_here_is_the_place():
+    done = adapt("""
+        import os
+        import numpy as np
+        folder = os.path.join(".", "rows")
+        x = np.load(os.path.join(".", "rows", "x.npy")) + np.load(os.path.join(folder, "y.npy"))
+        np.save(os.path.join("./", "out", "z.npy"), x)
+    """)
+    assert 'folder = os.path.join(".", contract.data_url or "rows")' in done.text
+    assert 'np.load(os.path.join(".", contract.data_url or "rows", "x.npy"))' in done.text
+    assert 'np.save(os.path.join("./", contract.train_url or "out", "z.npy"), x)' in done.text
+
+
+def test_a_result_that_the_environment_may_place_takes_its_folder_along():
+    done = adapt("""
+        import os
+        import torch
+        from nets import net
+        NET = os.environ.get("NET", "saved/net.pth")
+        WORDS = os.getenv("WORDS", "saved/words.txt")
+        os.makedirs(os.path.dirname(NET), exist_ok=True)
+        torch.save(net, NET)
+        open(WORDS, "w").write("a")
+    """)
+    assert 'NET = os.environ.get("NET", os.path.join(contract.train_url or "saved", "net.pth"))' in done.text
+    assert 'WORDS = os.getenv("WORDS", os.path.join(contract.train_url or "saved", "words.txt"))' in done.text

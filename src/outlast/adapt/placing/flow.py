@@ -191,7 +191,8 @@ class Flow:
             if self._code.leads(first, positional(call, 1 if name else 0), is_read=use.is_read):
                 yield replace(use, other=call)
                 return
-            parts = [UNKNOWN if arg.star else self.spelling.of(arg.value) for arg in call.args[1 if name else 0 :]]
+            first, rest_of = shapes.join_parts(call) if name else (owner, call.args)
+            parts = [UNKNOWN if arg.star else self.spelling.of(arg.value) for arg in rest_of]
             inside = replace(use.before(joined([".", *parts])[1:]), whole=first if name else None)
             yield from self._follow(first, inside, depth - 1)
         elif (isinstance(call.func, cst.Call) and self._draft.resolve(call.func.func) == "type") or last == HELPER:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.migrate.tree import argument, inner, tail
+from outlast.migrate.tree import argument, inner, positional, tail
 
 
 def leading(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -23,6 +23,14 @@ def leading(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield from leading(whole)
     elif isinstance(node, cst.Call):
         yield from leading(node.args[0].value) if node.args else ()
+
+
+def join_parts(call: cst.Call) -> tuple[cst.BaseExpression | None, Sequence[cst.Arg]]:
+    """What `os.path.join(…)` begins with, and the rest. A first "." says nothing, and an absolute folder drops it."""
+    at = 0
+    while inner(positional(call, at)) in (".", "./") and positional(call, at + 1) is not None:
+        at += 1
+    return positional(call, at), call.args[at + 1 :]
 
 
 def asks_for_absolute(node: cst.CSTNode) -> bool:

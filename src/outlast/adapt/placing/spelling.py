@@ -21,6 +21,8 @@ SAME = frozenset({"str", "pathlib.Path", "pathlib.PurePath", "os.path.expanduser
 #: methods of a path that give back the same one
 SAME_METHODS = frozenset({"resolve", "absolute", "expanduser", "as_posix"})
 _FOLDERS = frozenset({"os.path.dirname"})
+#: calls that give back what they were given second, unless somebody has set something else
+_SETTABLE = frozenset({"os.environ.get", "os.getenv"})
 
 
 class Spelling:
@@ -74,6 +76,8 @@ class Spelling:
             return joined(given)
         if name in SAME:
             return given[0] if given else UNKNOWN
+        if name in _SETTABLE:
+            return given[1] if len(given) > 1 else UNKNOWN
         if name in _FOLDERS:
             return given[0].rpartition("/")[0] if given else UNKNOWN
         if isinstance(call.func, cst.Attribute):
