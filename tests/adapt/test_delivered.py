@@ -109,6 +109,7 @@ def test_an_input_comes_before_the_old_place_and_the_output_before_both(script, 
     (data / "words.json").write_text('{"n": 8}')
     words = f"--train_url={results}", f"--data_url={data}"
     assert play(done.text, home, *words).output == "8\n", done.text
+    assert play(done.text, furnish(tmp_path / "alone", script), words[1]).output == "8\n"
     (results / "words.json").write_text('{"n": 9}')
     assert play(done.text, home, *words).output == "9\n"
 
@@ -154,7 +155,7 @@ def test_a_model_in_a_folder_of_an_option_is_loaded_from_where_it_was():
     text = HUGGING + "import argparse\np = argparse.ArgumentParser()\np.add_argument('--out_dir', default='saved')\n"
     text += "args = p.parse_args()\nm = AutoModel.from_pretrained(args.out_dir)\nm.save_pretrained(args.out_dir)\n"
     done = adapt(text).text
-    assert 'from_pretrained((args.pretrain_url or "saved" if args.train_url else args.out_dir))' in done
+    assert 'from_pretrained((args.pretrain_url or ("saved" if args.train_url else args.out_dir)))' in done
 
 
 def test_a_model_that_is_asked_for_is_not_taken_for_the_folder_of_the_platform():

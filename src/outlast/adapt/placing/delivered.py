@@ -32,12 +32,12 @@ from outlast.migrate.tree import tail
 
 _HELPER = '''def find_delivered(path, folder, before, *inputs):
     """A file of the output folder; until that has it, the one that was brought as an input or lay here before."""
-    if not folder or os.path.exists(path):
+    if not any((folder, *inputs)) or (folder and os.path.exists(path)):
         return path
-    below = os.path.relpath(path, folder)
+    below = os.path.relpath(path, folder or before or os.path.dirname(path) or ".")
     places = [each if os.path.isfile(each) else os.path.join(each, name)
               for each in inputs if each for name in (below, os.path.basename(below))]
-    places += [os.path.join(before, below)] if before is not None else []
+    places += [os.path.join(before, below)] if folder and before is not None else []
     places += [each for each in inputs if each and not os.path.splitext(below)[1]]
     return type(path)(next((each for each in places if not below.startswith("..") and os.path.exists(each)), path))
 '''
@@ -246,7 +246,7 @@ def look_elsewhere(
         node = each.use.sink.path
         if each.instead:
             weights = f"{values[each.role].at(node)} or " if each.role in values else ""
-            draft.enclose(node, f"({weights}{each.instead} if {output.at(node)} else ", ")")
+            draft.enclose(node, f"({weights}({each.instead} if {output.at(node)} else ", "))")
             source = f"--{names[each.role]}, else from where it was" if each.role in values else "where it was"
             draft.say(Kind.CHANGED, "paths", node, f"{draft.source(node)} is loaded from {source}")
             continue
