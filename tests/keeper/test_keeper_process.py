@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import random
 import signal
@@ -21,7 +22,7 @@ from outlast.keeper.home import Home
 from outlast.keeper.inbox import drop_marker
 from outlast.keeper.index import Index
 from outlast.keeper.keeper import Keeper
-from outlast.keeper.wake import ensure_keeper, keeper_is_there, take_lock, wake
+from outlast.keeper.wake import end_keeper, ensure_keeper, keeper_is_there, take_lock, wake
 from outlast.model.spec import RunSpec
 from outlast.platforms.base import Launch, job_name
 from outlast.testing.fake_platform import FakePlatform, FakeStint
@@ -249,6 +250,48 @@ def test_run_that_arrives_between_the_last_look_and_the_lock_is_not_missed(tmp_p
         for number, handler in zip((signal.SIGTERM, signal.SIGINT), handlers, strict=True):
             signal.signal(number, handler)
     assert platform.submits == {job_name(specs[0].id, 1): 1}
+
+
+def test_those_who_wait_for_a_keeper_start_one(place):
+    assert [ensure_keeper(place.home, place.environ) for _ in range(30)] == [True, *[False] * 29]
+    place.until(lambda: keeper_is_there(place.home))
+    end_keeper(place.home, 150)
+
+
+def test_a_keeper_that_died_while_starting_is_followed_by_another(place):
+    place.environ["PYTHONHOME"] = str(place.home.path)  # a Python that cannot start
+    assert ensure_keeper(place.home, place.environ)
+    del place.environ["PYTHONHOME"]
+    place.until(lambda: ensure_keeper(place.home, place.environ))
+    place.until(lambda: keeper_is_there(place.home))
+    end_keeper(place.home, 150)
+
+
+def test_who_saw_a_keeper_starting_is_not_forgotten(tmp_path, monkeypatch):
+    """The keeper that was there leaves after the one that starts has given up waiting for its lock."""
+    settings = fake_settings(tmp_path / "home", OUTLAST_KEEPER_IDLE_S="0s")
+    home = Home(settings.home)
+    held, starting = take_lock(home), os.open(home.start_lock, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(starting, fcntl.LOCK_EX)
+    asked = []
+
+    def give_up(at: Home, patience_s: float = 0.0) -> int | None:
+        if asked:
+            return take_lock(at, patience_s)
+        os.close(held)
+        asked.append(ensure_keeper(home))
+        return None
+
+    kept = []
+    monkeypatch.setattr("outlast.keeper.__main__.take_lock", give_up)
+    monkeypatch.setattr(KeeperProcess, "_keep", lambda self, keeper: kept.append(keeper))
+    handlers = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    try:
+        assert KeeperProcess(settings, starting).run() == 0
+    finally:
+        for number, handler in zip((signal.SIGTERM, signal.SIGINT), handlers, strict=True):
+            signal.signal(number, handler)
+    assert asked == [False] and len(kept) == 1
 
 
 def test_keeper_that_starts_too_late_does_not_bring_a_removed_home_back(tmp_path):

@@ -26,8 +26,9 @@ log = logging.getLogger("outlast.keeper")
 class KeeperProcess:
     """Turns, sleeps until something happens, and leaves without missing a run that arrives at that moment."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, starting: int | None = None) -> None:
         self._settings = settings
+        self._starting = starting
         self._home = Home(settings.home)
         self._leaving = False
         self._lock: int | None = None
@@ -39,6 +40,11 @@ class KeeperProcess:
     def run(self) -> int:
         """Keep until idle or told to leave. Returns 0 at once when another keeper is there."""
         lock = take_lock(self._home, patience_s=0.5)
+        if self._starting is not None:
+            os.close(self._starting)
+            # A command that saw us starting relies on us: should the keeper that is there have left meanwhile
+            # without a look at what that command wrote, it is ours.
+            lock = lock if lock is not None else take_lock(self._home)
         while lock is not None:
             self._lock = lock
             sign_lock(lock)
@@ -102,15 +108,16 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a keeper for one home; 0 when it left by itself, another one is there or the home is gone."""
     parser = argparse.ArgumentParser(prog="python -m outlast.keeper", description="Look after the runs of one home.")
     parser.add_argument("--home", help="the home folder (default: OUTLAST_HOME, or ~/.outlast)")
-    home = parser.parse_args(arguments).home
+    parser.add_argument("--starting", type=int, metavar="FD", help="the lock of a keeper that is starting")
+    options = parser.parse_args(arguments)
     try:
-        settings = Settings.load(os.environ, home=home)
+        settings = Settings.load(os.environ, home=options.home)
         if not settings.home.exists():
             # Whoever starts us has made it: it was removed while we were loaded, and shall not come back.
             sys.stderr.write(f"keeper: there is no home {settings.home}; leaving\n")
             return 0
         _start_log(Home(settings.home))
-        return KeeperProcess(settings).run()
+        return KeeperProcess(settings, options.starting).run()
     except OutlastError as error:
         log.error("%s", error)
         sys.stderr.write(f"keeper: {error}\n")

@@ -31,6 +31,7 @@ class Home:
         self.path = path
         self.index = path / "index.db"
         self.lock = path / "keeper.lock"
+        self.start_lock = path / "keeper.start"  # held from a keeper's start until it has the lock
         self.log = path / "keeper.log"
         self.fifo = path / "keeper.wake"
         self.inbox = path / "inbox"

@@ -25,8 +25,12 @@ def take_lock(home: Home, patience_s: float = 0.0) -> int | None:
     `keeper_is_there` holds the lock for a moment to see whether it is free; a keeper that starts just then must
     not mistake it for another keeper, hence the patience.
     """
+    return _lock(home, home.lock, patience_s)
+
+
+def _lock(home: Home, path: Path, patience_s: float = 0.0) -> int | None:
     with home.explained():
-        handle = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -97,22 +101,30 @@ def ensure_keeper(home: Home | Path, environ: Mapping[str, str] | None = None) -
     """Start a keeper for a home unless there is one; otherwise wake it. True when one was started.
 
     Call it after the inbox or the control file was written: a keeper that is about to leave looks once more after
-    it gave up its lock, so either it sees the change or this finds the lock free.
+    it gave up its lock, so either it sees the change or this finds the lock free. One that is still starting sees
+    it when it has started: on a busy machine that takes seconds, and everybody who waits asks for a keeper.
     """
     home = home if isinstance(home, Home) else Home(home)
     if keeper_is_there(home):
         wake(home)
         return False
-    with home.explained(), home.log.open("ab") as log:
-        subprocess.Popen(
-            [sys.executable, "-m", "outlast.keeper", "--home", str(home.path)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd=home.path,
-            env=_environment(os.environ if environ is None else environ),
-            start_new_session=True,
-        ).returncode = 0  # it outlives us on purpose; this keeps Popen from warning about that
+    starting = _lock(home, home.start_lock)
+    if starting is None:
+        return False
+    try:
+        with home.explained(), home.log.open("ab") as log:
+            subprocess.Popen(
+                [sys.executable, "-m", "outlast.keeper", "--home", str(home.path), "--starting", str(starting)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=home.path,
+                env=_environment(os.environ if environ is None else environ),
+                pass_fds=(starting,),
+                start_new_session=True,
+            ).returncode = 0  # it outlives us on purpose; this keeps Popen from warning about that
+    finally:
+        os.close(starting)  # the keeper has it now
     return True
 
 
