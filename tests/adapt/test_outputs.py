@@ -97,3 +97,22 @@ TOLD = [
 def test_what_cannot_be_told_is_said(spelling, words):
     done = adapt(HEAD + textwrap.dedent(spelling) + "\n")
     assert words in said(done, Kind.DIFFERS) + said(done, Kind.HAND)
+
+
+def test_a_path_that_grows_one_way_or_another_lies_in_the_folder_that_is_made():
+    spelling = """
+    def keep():
+        path = "runs/" + name
+        if not os.path.exists(path):
+            os.makedirs(path)
+        if best:
+            path += "/" + name + "_best.pth"
+        else:
+            path += "/" + name + ".pth"
+        torch.save(net, path)
+    if __name__ == "__main__":
+        name = time.strftime("%H")
+        keep()
+    """
+    done = adapt(HEAD + textwrap.dedent(spelling))
+    assert "nothing here makes it" not in said(done, Kind.DIFFERS)

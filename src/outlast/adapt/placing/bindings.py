@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import libcst as cst
 
@@ -51,7 +52,9 @@ class Bindings:
                 self._bind(target, node.value)
         elif isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.AddAssign):
             for name in names(node.target):
-                self.grown.setdefault((id(self._draft.scope(node)), name), []).append(node.value)
+                grown = self.grown.setdefault((id(self._draft.scope(node)), name), [])
+                if not any(self._is_instead(node, each) for each in grown):
+                    grown.append(node.value)
         elif isinstance(node, cst.NamedExpr):
             self._bind(node.target, node.value)
         elif isinstance(node, cst.FunctionDef) and any(tail(each.decorator) == "property" for each in node.decorators):
@@ -63,6 +66,14 @@ class Bindings:
         elif isinstance(node, cst.AugAssign | cst.For | cst.CompFor):
             for name in names(node.target):
                 self.assigned.setdefault((id(self._draft.scope(node)), name), []).append(cst.Ellipsis())
+
+    def _is_instead(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """Whether a line runs only where the other one does not: behind `else`."""
+        blocks = {id(each) for each in self._draft.above(other)}
+        return any(
+            isinstance(owner, cst.If) and owner.orelse is each and id(owner.body) in blocks
+            for each, owner in pairwise(self._draft.above(node))
+        )
 
     def _bind(self, target: cst.CSTNode, value: cst.BaseExpression) -> None:
         if isinstance(target, cst.Name):
