@@ -68,7 +68,7 @@ class Script:
         lines = connecting.connect(setup, values)
         if Role.OUTPUT in values:
             folders = sorted({*connecting.folders, *self._around.folders})
-            lines = [*connecting.make(folders, values[Role.OUTPUT].first), *lines]
+            setup.prepare(connecting.make(folders, values[Role.OUTPUT].first))
         if lines:
             setup.follow(lines)
         self._bring(setup, values)

@@ -106,6 +106,11 @@ class Setup:
         """Put lines where the values are known and nothing has used them yet."""
         raise NotImplementedError
 
+    def prepare(self, lines: Sequence[str]) -> None:
+        """Put lines where the contract's values are known, which may be before the script's own are."""
+        if lines:
+            self.follow(lines)
+
     def missing(self, option: Option) -> list[str]:
         """Lines that end the script as its parser does without an option; none where that is not possible."""
         return []
@@ -210,6 +215,10 @@ class CreatedSetup(Setup):
 
     def let_out(self, option: Option, name: str) -> bool:
         return self.inner is not None and self.inner.kind == "dataclasses" and self.inner.let_out(option, name)
+
+    def prepare(self, lines: Sequence[str]) -> None:
+        if lines:
+            self.draft.add_on_top(lines)
 
     def follow(self, lines: Sequence[str]) -> None:
         if self.inner is None:

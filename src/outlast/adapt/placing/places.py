@@ -283,7 +283,7 @@ def make_below(draft: Draft, setup: Setup, paths: Paths, value: str) -> list[str
     # A word that must stay what it is lies below the contract's folder, where it was one beside the script.
     words = {
         id(wrap.use.sink): wrap.use for wrap in paths.wraps.get(Role.OUTPUT, ())
-        if wrap.use.option and draft.source(wrap.node) == setup.own_value(wrap.use.option)
+        if wrap.use.option and wrap.use.after.startswith("/")
     }  # fmt: skip
     written = [*(use for use, _ in paths.written), *words.values()]
     made = {(use.option, use.after) for use in written if use.option and use.sink.makes}
