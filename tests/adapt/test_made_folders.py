@@ -51,3 +51,33 @@ def test_a_folder_that_another_file_makes_is_made_no_second_time(tmp_path):
     ran = program.run("--train_url", str(tmp_path / "out"))
     assert ran.code == 0, ran.error
     assert {path.name for path in (tmp_path / "out").glob("*_*")} == {"net_0.pt", "net_2.pt", "best_1.pt"}
+
+
+def test_a_folder_is_not_made_by_what_its_name_was_before(tmp_path):
+    program = Program(
+        tmp_path / "code",
+        train="""
+            import os
+            import torch
+            torch.manual_seed(0)
+            model = torch.nn.Linear(1, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for epoch in range(3):
+                for x, y in [(1.0, 2.0), (2.0, 3.0)]:
+                    STEP
+                folder = "pictures/"
+                if not os.path.exists(folder):
+                    os.makedirs(folder)
+                with open(folder + "%d.txt" % epoch, "w") as f:
+                    f.write("drawn")
+                if epoch == 2:
+                    folder = "numbers/"
+                    with open(folder + "loss.txt", "w") as f:
+                        f.write(str(loss.item()))
+                print("epoch", epoch)
+        """,
+    )
+    program.adapt()
+    ran = program.run("--train_url", str(tmp_path / "out"))
+    assert ran.code == 0, ran.error
+    assert (tmp_path / "out/numbers/loss.txt").exists() and (tmp_path / "out/pictures/2.txt").exists()

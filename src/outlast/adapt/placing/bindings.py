@@ -33,6 +33,31 @@ class Bindings:
         own = [value for value in values if self._class_of(value) is home] if home is not None else []
         return own or values
 
+    def reaching(self, node: cst.Name, values: list[cst.BaseExpression]) -> list[cst.BaseExpression]:
+        """Those values of a name that it can have at a place: one that is given it before for sure ends the others."""
+        if len(values) < 2 or any(isinstance(value, cst.Ellipsis) for value in values):
+            return values
+        before: cst.CSTNode = node
+        end = self._draft.start(node)
+        for each in self._draft.above(node):
+            if isinstance(each, cst.For | cst.While):
+                end = self._draft.span(each)[1]  # what a round leaves, the next one finds
+            elif isinstance(each, cst.IndentedBlock | cst.Module):
+                earlier = [line for line in each.body if self._draft.start(line) < self._draft.start(before)]
+                sure = [value for line in earlier for value in _given(line, node.value)]
+                if sure and sure[-1] in values:
+                    at = self._draft.start(sure[-1])
+                    found = [value for value in values if at <= self._draft.start(value) < end]
+                    # `path = path + ".pth"` has what it was before in it.
+                    return values if any(self._reads(value, node.value) for value in found) else found
+            elif isinstance(each, cst.FunctionDef | cst.Lambda):
+                return values
+            before = each
+        return values
+
+    def _reads(self, value: cst.BaseExpression, name: str) -> bool:
+        return any(isinstance(each, cst.Name) and each.value == name for each in (value, *self._draft.below(value)))
+
     def _class_of(self, node: cst.CSTNode) -> cst.ClassDef | None:
         return next((each for each in self._draft.above(node) if isinstance(each, cst.ClassDef)), None)
 
@@ -96,3 +121,14 @@ class Bindings:
         else:
             for name in names(target):
                 self.assigned.setdefault((id(self._draft.scope(target)), name), []).append(cst.Ellipsis())
+
+
+def _given(line: cst.CSTNode, name: str) -> list[cst.BaseExpression]:
+    """What a statement surely gives to a name."""
+    parts = line.body if isinstance(line, cst.SimpleStatementLine) else ()
+    return [
+        part.value
+        for part in parts
+        if isinstance(part, cst.Assign)
+        and any(isinstance(each.target, cst.Name) and each.target.value == name for each in part.targets)
+    ]

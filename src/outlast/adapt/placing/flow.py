@@ -263,7 +263,7 @@ class Flow:
         direct, use = use, replace(use, hops=(*use.hops, Hop(node, use.whole)))
         for scope in self._scopes(node):
             key = (id(scope), node.value)
-            values = self._assigned.get(key, [])
+            values = self._bound.reaching(node, self._assigned.get(key, []))
             behind = [value for value in values if shapes.is_put_behind(value, node.value)]
             if behind:
                 # `name = os.path.join(root, name)`: what it was before, or was given, is no place by itself.
