@@ -130,6 +130,8 @@ def test_a_download_ends_where_the_data_is_given():
         'os.popen("kaggle datasets download x")',
         'subprocess.check_output(["git", "clone", "http://h/x"])',
         'yf.download("AAPL")',
+        'tushare.get_k_data("600519")',
+        'akshare.stock_zh_a_hist("600519")',
         'evaluate.load("accuracy")',
         'smp.Unet("resnet34")',
         'smp.Unet("resnet34", encoder_weights="imagenet")',
@@ -137,10 +139,24 @@ def test_a_download_ends_where_the_data_is_given():
     ],
 )
 def test_other_downloads_are_reported_by_how_much_they_hurt(line):
-    head = "import os, subprocess, dgl, evaluate, requests\nimport segmentation_models_pytorch as smp\n"
+    head = (
+        "import os, subprocess, akshare, dgl, evaluate, requests, tushare\nimport segmentation_models_pytorch as smp\n"
+    )
     text = f"{head}import yfinance as yf\nx = {line}\n"
     assert "there is no network" in said(adapt(text, "xihe"), Kind.HAND)
     assert "may not reach" in said(adapt(text, "modelarts"), Kind.DIFFERS)
+
+
+def test_what_is_fetched_only_where_it_is_missing_is_told_so():
+    done = adapt("""
+        import os
+        from urllib.request import urlretrieve
+        from parts import read, unpack
+        if not os.path.exists("rows"):
+            unpack(urlretrieve("http://h/rows.zip")[0], "rows")
+        read("rows")
+    """)
+    assert "urlretrieve fetches http://h/rows.zip where it is not there yet; this" in said(done, Kind.DIFFERS)
 
 
 def test_a_required_option_need_not_be_given_with_the_contracts():

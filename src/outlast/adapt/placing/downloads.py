@@ -191,7 +191,8 @@ def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: b
         kind = Kind.DIFFERS if has_network or may_be_there else Kind.HAND
         there = "this platform may not reach the network" if has_network else "there is no network on this platform"
         advice = _BESIDE_HUB if looks_into_hub(draft, call) else advice_on(draft, call)
-        draft.say(kind, RULE, call, f"{what}; {there}", advice)
+        where = " where it is not there yet" if guarded else ""
+        draft.say(kind, RULE, call, f"{what}{where}; {there}", advice)
     has_hub = "set_dir" in draft.words or any(looks_into_hub(draft, call) for call in draft.calls())
     tell_addresses(draft, stopped, has_hub=has_hub)
 

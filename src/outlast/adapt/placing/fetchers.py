@@ -30,6 +30,7 @@ _NAMED = frozenset(
 _FAMILIES = re.compile(
     r"sklearn\.datasets\.fetch_(?!file)\w+|pandas_datareader\..*|dgl\.data\.\w+Dataset|torchtext\.datasets\.\w+"
     r"|torchaudio\.pipelines\.\w+\.get_\w+|pretrainedmodels\.\w+"
+    r"|tushare\.(?:get_\w+|pro_\w+)|akshare\.\w+|baostock\.query_\w+"
 )
 #: by their last name, whoever has them
 _METHODS = frozenset(
