@@ -132,6 +132,8 @@ def test_a_tool_that_hangs_does_not_hold_up_a_sample(tools):
     sampler = Sampler(lambda: [os.getpid()], 1, gpus=["0"])
     with os.fdopen(os.open(gate, os.O_RDWR)):  # the tool reads from here until this is closed
         assert [sampler.sample()["accelerators"] for _ in range(3)] == [[]] * 3
+        assert any(thread.name == "outlast-cards" for thread in threading.enumerate()), "it must still be asking"
+        gate.unlink()  # or a tool that comes to it later would wait for its time limit
 
 
 def test_a_stint_without_cards_starts_no_tool(tools):
