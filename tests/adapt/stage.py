@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import random
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from outlast.adapt import CONTRACTS, Adapted, adapt_text
 
 CORPUS = Path(__file__).parent / "corpus"
 #: Those that need nothing but numpy, click or typer; absl keeps its flags for the life of a process.
@@ -46,6 +49,12 @@ class Played:
 
 def read(name: str) -> str:
     return (CORPUS / f"{name}.py").read_text(encoding="utf-8")
+
+
+@functools.cache
+def adapted_to(contract: str, name: str) -> Adapted:
+    """A script of the corpus, adapted once for all tests that look at it."""
+    return adapt_text(read(name), CONTRACTS[contract])
 
 
 def furnish(folder: Path) -> Path:

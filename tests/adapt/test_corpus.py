@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import functools
 import pickle
 import subprocess
 import sys
 
 import pytest
-from stage import CORPUS, RUNNABLE, furnish, play, read
+from stage import CORPUS, RUNNABLE, adapted_to, furnish, play, read
 
 from outlast.adapt import CONTRACTS, adapt_text
 from outlast.migrate.engine import Kind
@@ -17,11 +16,6 @@ from outlast.migrate.engine import Kind
 NAMES = sorted(path.stem for path in CORPUS.glob("*.py"))
 #: Positional arguments that a script cannot do without.
 NEEDED = {"np_positional": ["data"], "np_required": ["--data_dir=data"]}
-
-
-@functools.cache
-def adapted_to(contract, name):
-    return adapt_text(read(name), CONTRACTS[contract])
 
 
 def home(tmp_path, name):
