@@ -1,5 +1,6 @@
 """The contract's output folder is made once, however often a program is adapted."""
 
+from checked import adapt
 from programs import Program
 
 FILES = {
@@ -81,3 +82,16 @@ def test_a_folder_is_not_made_by_what_its_name_was_before(tmp_path):
     ran = program.run("--train_url", str(tmp_path / "out"))
     assert ran.code == 0, ran.error
     assert (tmp_path / "out/numbers/loss.txt").exists() and (tmp_path / "out/pictures/2.txt").exists()
+
+
+def test_the_folder_of_a_file_of_an_unknown_name_goes_where_the_file_goes():
+    done = adapt("""
+        import os
+        import torch
+        from nets import net, named
+        name = named()
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        torch.save(net, name + ".pth")
+    """)
+    assert 'os.makedirs(os.path.dirname(os.path.join(contract.train_url or "", name)), exist_ok=True)' in done.text
+    assert 'torch.save(net, os.path.join(contract.train_url or "", name + ".pth"))' in done.text

@@ -33,6 +33,11 @@ def join_parts(call: cst.Call) -> tuple[cst.BaseExpression | None, Sequence[cst.
     return positional(call, at), call.args[at + 1 :]
 
 
+def folder_of(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The file whose folder `os.path.dirname(path)` is."""
+    return positional(node, 0) if isinstance(node, cst.Call) and tail(node.func) == "dirname" else None
+
+
 def asks_for_absolute(node: cst.CSTNode) -> bool:
     """Whether a test is of a path that begins at a root: `path.is_absolute()`, `not os.path.isabs(path)`."""
     if isinstance(node, cst.UnaryOperation):

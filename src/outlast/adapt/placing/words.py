@@ -14,6 +14,7 @@ import libcst as cst
 from outlast.adapt.arguments.setup import Option, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing import shapes
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.sources import Hop, Use
 from outlast.migrate.context import is_prose_call
@@ -168,7 +169,12 @@ def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
     ]
     names = {flow.source(wrap.node) for wrap in found}
     leads = {_lead(flow, wrap.use) for wrap in found if wrap.use.is_folder}
+    begun = names | {_lead(flow, wrap.use) for wrap in found}
     for use in every:
+        inside = shapes.folder_of(use.sink.path) if use.sink.makes else None
+        if inside is not None and flow.source(inside) in begun:
+            found.append(Wrap(use, inside, flow.spelling.of(inside)))  # the file goes there, so its folder does
+            continue
         if use.role is not Role.OUTPUT and use.put is not None and flow.source(use.put) in names:
             found.append(Wrap(use, use.put, flow.spelling.of(use.put)))
         elif (
