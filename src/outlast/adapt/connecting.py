@@ -39,8 +39,9 @@ class Connecting:
                 lines += wire_options(
                     self._draft, setup, role, name, value, self._paths.options[role], company.written
                 )  # fmt: skip
-            if role is Role.OUTPUT:
+            if role is Role.OUTPUT and not setup.is_read(name):
                 lines += make_below(self._draft, setup, self._paths, value.first)
+            if role is Role.OUTPUT:
                 tell_folders(self._draft, self._paths.implied, value, name)
             beside = company.written if company.has_unknown else ()
             replace_others(self._draft, role, self._paths.others.get(role, ()), value, name, beside)

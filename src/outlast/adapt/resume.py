@@ -38,6 +38,7 @@ from outlast.adapt.resuming.rounds import (
     refuse_shared_file,
     repeated_at,
 )
+from outlast.adapt.resuming.stamps import find_stamps, keep_stamps
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.states import (
     FRAMEWORKS,
@@ -272,11 +273,15 @@ def _plan_several(
         _check(draft, values, state)
         planned.append((values, state, f"resume{at + 1 if at else ''}{'-' if is_again else ''}", is_again))
 
+    stamps = [(values.scope, find_stamps(draft, values)) for values, state, _, _ in planned if state.kind == "torch"]
+
     def apply(value: str) -> None:
         for values, state, file, repeats in planned:
             inject(draft, values, state, value, file=file, repeats=repeats)
+        for scope, calls in stamps[:1]:
+            keep_stamps(draft, calls, scope, value)
 
-    also = tuple(values.loop.node for values in found[1:])
+    also = (*(values.loop.node for values in found[1:]), *(call for _, calls in stamps[:1] for call in calls))
     return Plan(found[0].loop.node, apply, also=also, states=tuple((values, state) for values, state, _, _ in planned))
 
 

@@ -69,12 +69,12 @@ class Firsts:
 def find_firsts(draft: Draft, values: Values) -> Firsts:
     """Everything of that kind in the function of a loop, before it."""
     loop, start = values.loop.node, draft.start(values.loop.top)
-    paths = [path for call in draft.calls(loop) if (path := _path(draft, call)) is not None]
+    paths = [path for call in draft.calls(loop) if (path := saved_path(draft, call)) is not None]
     written = {draft.source(path) for path in paths if not _names(draft, path) & values.bound}
     before = [call for call in draft.calls(values.scope) if draft.start(call) < start and _is_own(draft, call, values)]
     saves = [
         draft.statement(call) for call in before
-        if (path := _path(draft, call)) is not None and draft.source(path) in written and _is_alone(draft, call)
+        if (path := saved_path(draft, call)) is not None and draft.source(path) in written and _is_alone(draft, call)
     ]  # fmt: skip
     used = {name for path in paths for name in _origins(draft, path, values)}
     made = [each for call in before if draft.resolve(call.func) in _FOLDERS for each in _bound(draft, call)]
@@ -87,7 +87,7 @@ def find_firsts(draft: Draft, values: Values) -> Firsts:
     )
 
 
-def _path(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
+def saved_path(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
     """Where `torch.save` writes to."""
     if draft.resolve(call.func) != "torch.save":
         return None
