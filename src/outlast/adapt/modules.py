@@ -111,6 +111,7 @@ def _mark_run(entry: Module, modules: list[Module]) -> None:
     words = _words(entry.tree)
     for module in _handed_on(entry, modules):
         words |= {each.name for each in module.tree.body if isinstance(each, _Named)}
+        words |= {node.name for node in ast.walk(module.tree) if isinstance(node, ast.alias)}  # of `nets/__init__.py`
     for module in modules:
         for statement in module.tree.body:
             if not isinstance(statement, _Named) and not _is_start(statement):

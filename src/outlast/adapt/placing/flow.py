@@ -199,6 +199,8 @@ class Flow:
             yield from self._follow(positional(call, 0), unwrapped(use), depth - 1)
         elif name in ("os.getcwd", "pathlib.Path.cwd") and use.is_folder:
             yield replace(use, other=call)
+        elif last == "strftime" and (len(call.args) == 1 or name == "time.strftime"):
+            yield from self._follow(positional(call, 0), use, depth - 1)
         elif name in SAME:
             rest = [self.spelling.of(arg.value) for arg in call.args[1:]] if name.startswith("pathlib") else []
             given = positional(call, 0)
@@ -260,7 +262,7 @@ class Flow:
         return values[0] if len(values) == 1 and not is_held else None
 
     def _through_name(self, node: cst.Name, use: Use, depth: int) -> Iterator[Use]:
-        direct, use = use, replace(use, hops=(*use.hops, Hop(node, use.whole)))
+        direct, use = use, replace(use, hops=(*use.hops, Hop(node, use.whole, use.is_folder)))
         for scope in self._scopes(node):
             key = (id(scope), node.value)
             values = self._bound.reaching(node, self._assigned.get(key, []))
@@ -344,7 +346,7 @@ class Flow:
             return
         for each in self._overwritten.perhaps(node) if is_held and use.role is not Role.WEIGHTS else ():
             yield from self._follow(each, replace(use, whole=each), depth - 1)
-        use = replace(use, hops=(*use.hops, Hop(node, use.whole)))
+        use = replace(use, hops=(*use.hops, Hop(node, use.whole, use.is_folder)))
         if dotted(node) in self._objects:
             yield replace(use, option=self._objects[dotted(node)], other=node)
             return

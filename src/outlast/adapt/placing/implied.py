@@ -48,7 +48,8 @@ def find_implied(draft: Draft) -> list[Implied]:
         if writer is None or any(arg.star in _OPEN for arg in call.args):
             continue
         modules, place, keyword, default = writer
-        is_told = argument(call, keyword) is not None or positional(call, place) is not None
+        words = (keyword, keyword.replace("_", ""))  # tensorboardX knows `logdir` as well
+        is_told = any(argument(call, each) for each in words) or positional(call, place) is not None
         if not is_told and draft.resolve(call.func).startswith(modules):
             found.append(Implied(call, keyword, default))
     return found

@@ -316,6 +316,7 @@ def _at(
     call: cst.Call, place: int, keyword: str, role: Role | None, is_folder: bool, *, makes: bool = False
 ) -> Sink | None:
     named = argument(call, keyword) if keyword else None
+    named = named or (argument(call, "logdir") if keyword == "log_dir" else None)  # so tensorboardX calls it as well
     path = named.value if named else positional(call, place)
     return None if path is None else Sink(call, path, role, is_folder, makes)
 

@@ -20,6 +20,7 @@ class Hop:
 
     node: cst.Name | cst.Attribute | cst.Subscript
     whole: cst.BaseExpression | None  # None where nothing can be put around it
+    is_folder: bool = False  # whether what it holds has more of the path behind it
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ class Spelling:
             return joined(given)
         if name in SAME:
             return given[0] if given else UNKNOWN
+        if last == "strftime" and given:
+            return re.sub(r"%[A-Za-z]", UNKNOWN, given[0])
         if name in _SETTABLE:
             return given[1] if len(given) > 1 else UNKNOWN
         if name in _FOLDERS:

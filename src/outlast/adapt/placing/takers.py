@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -70,10 +70,12 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
     found: dict[tuple[int, str], list[tuple[cst.FunctionDef, Use]]] = {}
     for sink in sinks:
         for use in flow.ways(sink) if sink.role is not None and not sink.is_guess else ():
-            for name in (hop.node for hop in use.hops if isinstance(hop.node, cst.Name)):
-                function = flow.function_of(name)
+            for hop in use.hops:
+                function = flow.function_of(hop.node) if isinstance(hop.node, cst.Name) else None
                 if function is not None:
-                    found.setdefault((id(function), name.value), []).append((function, use))
+                    # What the function gives it otherwise may be a folder with the rest of a name behind it.
+                    taken = replace(use, is_folder=hop.is_folder)
+                    found.setdefault((id(function), tail(hop.node)), []).append((function, taken))
     for (_, parameter), several in found.items():
         function = several[0][0]
         places = parameters_of(function)
