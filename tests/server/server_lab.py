@@ -71,6 +71,13 @@ def empty_lab(tmp_path):
         yield lab
 
 
+@pytest.fixture(scope="module")
+def shared_empty_lab(tmp_path_factory):
+    """The same for all tests of a file that add none."""
+    with serving(tmp_path_factory.mktemp("empty") / "home") as lab:
+        yield lab
+
+
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory):
     """A server with ada (admin), mia and max (members of vision), vic (viewer in vision) and zoe (member, alone)."""

@@ -47,8 +47,8 @@ def test_without_users_this_machine_is_admin(empty_lab):
         ({"Cookie": "outlast_session=stale"}, 200),  # of an earlier home
     ],
 )
-def test_the_machines_own_user_is_nobody_else(empty_lab, headers, status):
-    with empty_lab.client() as client:
+def test_the_machines_own_user_is_nobody_else(shared_empty_lab, headers, status):
+    with shared_empty_lab.client() as client:
         response = client.put("/api/v1/queues/lab", json={"weight": 1}, headers=headers)
         assert response.status_code == status
         if status != 200:

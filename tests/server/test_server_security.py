@@ -104,12 +104,12 @@ def test_a_password_never_comes_back_in_an_error(lab):
         (ZeroDivisionError("/home/ann/secret"), 500, "bug"),
     ],
 )
-def test_every_error_has_its_status_and_the_one_shape(empty_lab, error, status, code, caplog):
+def test_every_error_has_its_status_and_the_one_shape(shared_empty_lab, error, status, code, caplog, monkeypatch):
     def fail():
         raise error
 
-    empty_lab.state.accounts.queues.list = fail
-    with empty_lab.client() as client:
+    monkeypatch.setattr(shared_empty_lab.state.accounts.queues, "list", fail)
+    with shared_empty_lab.client() as client:
         response = client.get("/api/v1/queues")
     assert response.status_code == status and response.headers["x-frame-options"] == "DENY"
     body = response.json()
