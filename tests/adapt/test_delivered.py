@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from checked import adapt, said
 from stage import play
@@ -204,3 +205,74 @@ def test_a_file_that_an_option_names_in_the_folder_of_results_is_brought(tmp_pat
     assert "torch.load(find_delivered(args.save_folder + args.base_path, args.output_path" in done.text
     assert "args.pretrain_url)" in done.text
     assert "--base_path" not in said(done, Kind.DIFFERS)
+
+
+FLAGGED = {
+    "a file": """
+        if args.raw:
+            convert("./prepared")
+        x = np.load("./prepared/x.npy")
+    """,
+    "another branch": """
+        if not args.raw:
+            x = np.load("./prepared/x.npy")
+        else:
+            convert("./prepared")
+            x = np.load("./prepared/x.npy")
+    """,
+    "a folder": """
+        if args.raw:
+            convert("./prepared")
+        x = sum(np.load(os.path.join("./prepared", name)) for name in sorted(os.listdir("./prepared")))
+    """,
+    "a constant": """
+        IS_RAW = False
+        if IS_RAW:
+            convert("./prepared")
+        x = np.load("./prepared/x.npy")
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", FLAGGED)
+def test_what_only_starts_with_a_flag_write_is_brought_to_the_others(shape, tmp_path):
+    done = adapt(f"""
+        import argparse, os
+        import numpy as np
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--raw", action="store_true")
+        args = parser.parse_args()
+        def convert(folder):
+            os.makedirs(folder, exist_ok=True)
+            np.save(folder + "/x.npy", np.loadtxt("raw/rows.csv"))
+        {FLAGGED[shape]}
+        print(x.sum())
+    """)
+    home, data, results = tmp_path / "home", tmp_path / "data", tmp_path / "out"
+    for folder in (home, data, results):
+        folder.mkdir()
+    np.save(data / "x.npy", np.ones(3))
+    given = f"--data_url={data}", f"--train_url={results}"
+    assert play(done.text, home, *given).output == "3.0\n", done.text
+    if shape != "a constant":
+        (data / "rows.csv").write_text("2 2 2")
+        assert play(done.text, home, *given, "--raw").output == "6.0\n", done.text
+        assert play(done.text, home, *given).output == "6.0\n", done.text
+    assert not list(home.iterdir())
+
+
+@pytest.mark.parametrize("read", ['glob.glob("./prepared/*.npy")', "os.listdir(args.save_dir)"])
+def test_a_folder_that_a_flag_makes_a_result_and_cannot_be_told_apart_is_named(read):
+    done = adapt(f"""
+        import argparse, glob, os
+        import numpy as np
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--raw", action="store_true")
+        parser.add_argument("--save_dir", default="prepared")
+        args = parser.parse_args()
+        if args.raw:
+            np.save({'args.save_dir + "/x.npy"' if "save" in read else '"./prepared/x.npy"'}, 1)
+        else:
+            print([np.load(name) for name in {read}])
+    """)
+    assert "is a result of starts with one flag, and an input of others" in said(done, Kind.HAND)

@@ -6,6 +6,7 @@ long as the folder does not have the file; from then on the folder's own is the 
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from outlast.adapt.arguments.setup import Option, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import Role
+from outlast.adapt.placing.flags import is_flagged
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.folders import is_result
 from outlast.adapt.placing.paths import Paths
@@ -64,10 +66,13 @@ def find_delivered(
     ways = [use for sink in sinks for use in flow.ways(sink) if not sink.makes]
     writes = [use for use in ways if use.role is Role.OUTPUT]
     others = [call for call in draft.calls() if _is_training(draft, call)]
-    seen = _Order(draft, flow, writes, [*others, *(each.call for each in paths.implied if each.is_here)])
+    seen = _Order(draft, flow, writes, [*others, *(each.call for each in paths.implied if each.is_here)], options)
     found: dict[int, Delivered] = {}
     for use in ways:
-        if use.role in (None, Role.OUTPUT) or not _is_brought(flow, use) or not is_result(paths, use):
+        if use.role in (None, Role.OUTPUT) or not is_result(paths, use) or _is_done(use):
+            continue
+        by_flag = seen.is_written_by_flag(use)
+        if not _is_brought(flow, use) and not (by_flag and _keep_apart(draft, flow, paths, use)):
             continue
         if seen.is_written_before(use) or not draft.is_reached(use.sink.call):
             continue
@@ -81,7 +86,7 @@ def find_delivered(
         name = use.after if use.literal is None else _pattern(flow, use)
         is_open = bool(_OPEN.search(name)) and not _is_named_by_option(draft, use, options)
         is_found = is_open or _is_guarded(draft, use.sink.call)
-        if is_found and seen.may_be_written(use):
+        if is_found and not by_flag and seen.may_be_written(use):
             continue
         instead = _whole(draft, use, options) if is_model and use.literal is None else ""
         if is_model and use.literal is None and not instead:
@@ -105,8 +110,11 @@ def _is_named_by_option(draft: Draft, use: Use, options: dict[str, Option]) -> b
 class _Order:
     """What is written, and when."""
 
-    def __init__(self, draft: Draft, flow: Flow, writes: Sequence[Use], others: Sequence[cst.Call]) -> None:
+    def __init__(
+        self, draft: Draft, flow: Flow, writes: Sequence[Use], others: Sequence[cst.Call], options: dict[str, Option]
+    ) -> None:
         """`others`: calls that may write files of any name."""
+        self._options = options
         self._draft, self._flow, self._writes, self._others = draft, flow, writes, others
         self._moments = Moments(draft)
         self._library = [call for call in draft.calls() if tail(call.func) in ("train", "fit")]
@@ -114,9 +122,17 @@ class _Order:
     def may_be_written(self, use: Use) -> bool:
         return any(self._may_be(use, each) for each in self._writes)
 
+    def is_written_by_flag(self, use: Use) -> bool:
+        """Whether only starts with some flag write what this one reads: others are brought it."""
+        at, calls = use.sink.call, self._calls(use)
+        return bool(calls) and all(is_flagged(self._draft, each, at, self._options) for each in calls)
+
+    def _calls(self, use: Use) -> list[cst.Call]:
+        return [each.sink.call for each in self._writes if self._may_be(use, each)]
+
     def is_written_before(self, use: Use) -> bool:
         at, is_later = use.sink.call, self._moments.is_later
-        may_be = [each.sink.call for each in self._writes if self._may_be(use, each)]
+        may_be = [each for each in self._calls(use) if not is_flagged(self._draft, each, at, self._options)]
         if any(is_later(at, call) for call in may_be):
             return True
         if any(map(self._is_called_back, may_be)) and any(is_later(at, call) for call in self._library):
@@ -139,7 +155,9 @@ class _Order:
         mine, other = _pattern(self._flow, use), _pattern(self._flow, written)
         if written.sink.is_folder or (written.sink.is_guess and written.is_folder):
             mine, other = mine.rstrip("/") + "/", other.rstrip("/") + "/\0"  # anything may be written there
-        return _fits(mine, other) or _fits(other, mine)
+        is_inside = use.sink.is_folder and other.startswith(mine.rstrip("/") + "/")
+        is_found = "*" in mine and fnmatch.fnmatch(other, mine)
+        return is_inside or is_found or _fits(mine, other) or _fits(other, mine)
 
 
 def _is_training(draft: Draft, call: cst.Call) -> bool:
@@ -175,7 +193,17 @@ def _is_brought(flow: Flow, use: Use) -> bool:
     is_file = not use.sink.is_folder and (not use.sink.is_guess or is_weights_file(flow.full(use)))
     is_below = bool(use.after.strip("/")) or is_file or _is_model(use)
     is_found = tail(use.sink.call.func) in ("glob", "iglob", "rglob", "iterdir", "list_files")
-    return is_below and not is_found and "*" not in flow.full(use) and not _is_done(use)
+    return is_below and not is_found and "*" not in flow.full(use)
+
+
+def _keep_apart(draft: Draft, flow: Flow, paths: Paths, use: Use) -> bool:
+    """Let a whole folder that some starts fill, and others read, lie below the contract's; a finding if it cannot."""
+    if use.literal is not None and not use.after and "*" not in flow.full(use):
+        _keep_name(paths, use)
+        return True
+    said = f"{draft.source(use.sink.path)} is a result of starts with one flag, and an input of others"
+    draft.say(Kind.HAND, "paths", use.sink.path, said, "give what is read a folder of its own")
+    return False
 
 
 def _is_model(use: Use) -> bool:

@@ -14,6 +14,7 @@ from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.parts import is_question, stem_of
 from outlast.adapt.placing.sites import text_of
 from outlast.adapt.placing.sources import Use
+from outlast.adapt.placing.spelling import UNKNOWN
 from outlast.migrate.tree import dotted, inner, tail
 
 _WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
@@ -103,8 +104,11 @@ class Roles:
             (_folder(use), use.sink.call)
             for text, use in places if chosen.get(text) is Role.OUTPUT or (text in made and use.sink.makes)
         ]  # fmt: skip
+        written = {_path(use) for text, use in places if chosen.get(text) is Role.OUTPUT and use.role is Role.OUTPUT}
         for text, use in places:
             role = chosen.get(text)
+            if role is Role.DATA and use.role is Role.DATA and _path(use) in written:
+                yield text
             if role is Role.DATA and (self._gathers(text, use, places, chosen) or _is_one_of(text, places, chosen)):
                 yield text
             if role is None or role is Role.OUTPUT or (role is Role.DATA and not RESULTS.search(text)):
@@ -168,6 +172,12 @@ def _fixed(literal: cst.CSTNode | None) -> list[str]:
         said = (part.value if isinstance(part, cst.FormattedStringText) else "\0" for part in literal.parts)
         return "".join(said).removeprefix("./").split("\0")
     return _OPEN.split(inner(literal).removeprefix("./"))
+
+
+def _path(use: Use) -> str:
+    """A whole path; of one that is filled in later, or not known, nothing that could be another one's."""
+    is_known = isinstance(use.literal, cst.SimpleString) and UNKNOWN not in use.after and not use.sink.is_folder
+    return (inner(use.literal) + use.after).removeprefix("./") if is_known else f"{UNKNOWN}{id(use)}"
 
 
 def _folder(use: Use) -> str:
