@@ -276,3 +276,45 @@ def test_a_folder_that_a_flag_makes_a_result_and_cannot_be_told_apart_is_named(r
             print([np.load(name) for name in {read}])
     """)
     assert "is a result of starts with one flag, and an input of others" in said(done, Kind.HAND)
+
+
+PLAYED = "import os\nfrom stable_baselines3 import PPO\nfrom parts import world\n"
+LEARN = 'model.learn(9)\nmodel.save("player")\n'
+
+
+def test_what_an_earlier_start_has_saved_is_looked_for_where_it_was_saved():
+    text = (
+        'if os.path.exists("player.zip"):\n    model = PPO.load("player", world)\nelse:\n    model = PPO("a", world)\n'
+    )
+    done = adapt(PLAYED + text + LEARN).text
+    assert 'os.path.exists(os.path.join(contract.train_url or "", "player.zip"))' in done
+    assert done.count('os.path.join(contract.train_url or "", "player")') == 2
+    later = adapt(f'{PLAYED}model = PPO("a", world)\n{LEARN}model = PPO.load("player")\n').text
+    assert later.count('os.path.join(contract.train_url or "", "player")') == 2 and "find_delivered" not in later
+
+
+def test_what_is_loaded_by_a_name_without_a_suffix_is_found_by_what_follows_it(tmp_path):
+    """The file is `player.zip`: it counts as there, in the output folder and in the input."""
+    (tmp_path / "stable_baselines3.py").write_text(
+        "class PPO:\n"
+        "    def learn(self, steps): pass\n"
+        "    def save(self, path): open(path + '.zip', 'w').write(self.text + '+')\n"
+        "    @classmethod\n"
+        "    def load(cls, path):\n"
+        "        found = cls()\n"
+        "        found.text = open(path + '.zip').read()\n"
+        "        return found\n"
+    )
+    head = "import sys\nsys.path.insert(0, '.')\nfrom stable_baselines3 import PPO\nmodel = PPO.load('player')\n"
+    done = adapt(head + LEARN + "print(model.text)\n").text
+    results, given = tmp_path / "out", tmp_path / "given"
+    results.mkdir()
+    given.mkdir()
+    (given / "player.zip").write_text("given")
+    (tmp_path / "player.zip").write_text("here")
+    words = f"--train_url={results}", f"--pretrain_url={given}"
+    assert play(done, tmp_path, words[0]).output == "here\n"
+    assert play(done, tmp_path, *words).output == "here+\n"
+    (results / "player.zip").unlink()
+    assert play(done, tmp_path, *words).output == "given\n"
+    assert play(done, tmp_path, words[1]).output == "given\n"

@@ -34,14 +34,19 @@ from outlast.migrate.tree import tail
 
 _HELPER = '''def find_delivered(path, folder, before, *inputs):
     """A file of the output folder; until that has it, the one that was brought as an input or lay here before."""
-    if not any((folder, *inputs)) or (folder and os.path.exists(path)):
+    def is_there(each):  # "net" may stand for net.zip, or for net.index and its like
+        home, name = os.path.split(each)
+        is_stem = not os.path.splitext(name)[1] and os.path.isdir(home or ".")
+        return os.path.exists(each) or (is_stem and any(one.startswith(name + ".") for one in os.listdir(home or ".")))
+
+    if not any((folder, *inputs)) or (folder and is_there(path)):
         return path
     below = os.path.relpath(path, folder or before or os.path.dirname(path) or ".")
     places = [each if os.path.isfile(each) else os.path.join(each, name)
               for each in inputs if each for name in (below, os.path.basename(below))]
     places += [os.path.join(before, below)] if folder and before is not None else []
     places += [each for each in inputs if each and not os.path.splitext(below)[1]]
-    return type(path)(next((each for each in places if not below.startswith("..") and os.path.exists(each)), path))
+    return type(path)(next((each for each in places if not below.startswith("..") and is_there(each)), path))
 '''
 _ASKS = frozenset({"exists", "isfile", "is_file", "isdir", "is_dir", "getsize", "Exists"})
 _REMOVES = frozenset({"remove", "unlink", "rmtree", "replace", "rename", "move"})
@@ -190,7 +195,8 @@ def _fits(text: str, pattern: str) -> bool:
 
 def _is_brought(flow: Flow, use: Use) -> bool:
     """One file, or a folder below that of the results: neither a pattern nor that folder itself."""
-    is_file = not use.sink.is_folder and (not use.sink.is_guess or is_weights_file(flow.full(use)))
+    is_sure = not use.sink.is_guess or use.role is Role.WEIGHTS or is_weights_file(flow.full(use))
+    is_file = not use.sink.is_folder and is_sure
     is_below = bool(use.after.strip("/")) or is_file or _is_model(use)
     is_found = tail(use.sink.call.func) in ("glob", "iglob", "rglob", "iterdir", "list_files")
     return is_below and not is_found and "*" not in flow.full(use)

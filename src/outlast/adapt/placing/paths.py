@@ -118,6 +118,7 @@ def find_paths(
     ways = [use for sink in every for use in flow.ways(sink)]
     words = Words(draft, flow, ways)
     found.written = [(use, flow.full(use)) for use in ways if use.role is Role.OUTPUT]
+    saved = {full for use, full in found.written if use.literal is not None}
     found.made = frozenset(
         {flow.spelling.of(sink.path) for sink in every if sink.makes}
         | {flow.full(use) for use in ways if use.sink.makes and use.literal is not None}
@@ -134,6 +135,7 @@ def find_paths(
             use.sink.is_guess
             and use.role is Role.WEIGHTS
             and not is_weights_file(flow.full(use) if use.literal else "")
+            and not (use.literal is not None and flow.full(use) in saved)
         ):
             continue
         if use.role is Role.DATA and OPTION_NAMES[Role.OUTPUT].fullmatch(use.option or tail(use.other)):
@@ -165,7 +167,11 @@ def find_paths(
             is_folder = use.is_folder or bool(FOLDERS.search(tail(use.other)))
             found.others.setdefault(by_look(use, tail(use.other)), []).append(replace(use, is_folder=is_folder))
             found.fed.update({id(use.sink.call)} if is_folder else ())
-    groups = [uses for uses in by_literal.values() if _is_file(draft, uses)]
+    # What one call saves and another loads is a file, whatever its name looks like.
+    kept = {flow.full(use) for uses in by_literal.values() for use in uses if use.role is Role.WEIGHTS} & saved
+    groups = [
+        uses for uses in by_literal.values() if any(flow.full(use) in kept for use in uses) or _is_file(draft, uses)
+    ]
     roles = judge.of_literals(groups)
     has_data = (
         has_data
@@ -314,7 +320,9 @@ def _only_draws(draft: Draft, call: cst.Call) -> bool:
 
 def _is_folder(use: Use, text: str) -> bool:
     is_whole = bool(use.after) and text.endswith("/")
-    return use.is_folder or is_whole or (use.sink.is_guess and not SUFFIX.search(text))
+    # What is loaded may have no suffix; who takes data by such a word takes a folder.
+    is_guess = use.sink.is_guess and use.role is not Role.WEIGHTS
+    return use.is_folder or is_whole or (is_guess and not SUFFIX.search(text))
 
 
 def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:

@@ -60,11 +60,12 @@ class Roles:
         }
         for text in self._own_results(groups, chosen, made):
             chosen[text] = Role.OUTPUT
-        loaded = [text for text, role in chosen.items() if role is Role.WEIGHTS]
         for uses in groups:
             text = text_of(uses[0].literal).rstrip("/") if uses[0].literal is not None else ""
-            if all(map(is_question, uses)) and stem_of(text, loaded):
-                chosen[text] = Role.WEIGHTS
+            stem = stem_of(text, chosen) if all(map(is_question, uses)) else ""
+            is_part = text.startswith(stem + ".") if chosen.get(stem) is Role.OUTPUT else bool(stem)
+            if is_part and chosen[stem] in (Role.OUTPUT, Role.WEIGHTS):
+                chosen[text] = chosen[stem]
         for text in made:
             if any(other.startswith(text + "/") for other in self._given):
                 continue  # the way to a place that follows an option already

@@ -142,7 +142,7 @@ _READERS = re.compile(
 #: functions and methods from elsewhere that save to a place: `save_on_master`, `dump_results`, `model.save`
 _SAVES = re.compile(r"_*(?:save|save_\w+|(?:dump|export|write)_\w+|\w+_save|save[A-Z]\w*)")
 #: functions and methods from elsewhere that load weights from a file: `load_checkpoint`, `restore_model`
-_LOADS = re.compile(r"load_\w+|\w+_load|load[A-Z]\w*|restore\w*")
+_LOADS = re.compile(r"load|load_\w+|\w+_load|load[A-Z]\w*|restore\w*")
 _WEIGHTS_FILE = re.compile(r"[^/]\.(?:pth?|ckpt|bin|safetensors|tar|pdparams)$")
 #: keywords that say what is handed over, whoever takes it
 _DATA_KEYWORDS = frozenset("root data_root data_dir data_path dataset_path dataset_dir datadir root_dir".split())
