@@ -472,3 +472,19 @@ def test_a_result_that_the_environment_may_place_takes_its_folder_along():
     """)
     assert 'NET = os.environ.get("NET", os.path.join(contract.train_url or "saved", "net.pth"))' in done.text
     assert 'WORDS = os.getenv("WORDS", os.path.join(contract.train_url or "saved", "words.txt"))' in done.text
+
+
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        (
+            'data.TabularDataset.splits(path="rows", train="a.csv", format="csv", fields=[])',
+            'path=contract.data_url or "rows"',
+        ),
+        ('datasets.SST.splits(data.Field(), data.Field(), root=".data")', 'root=contract.data_url or ".data"'),
+        ('datasets.AG_NEWS(root=".data", split="train")', 'root=contract.data_url or ".data"'),
+        ('data.TabularDataset(path="rows/a.csv", format="csv", fields=[])', 'contract.data_url or "rows", "a.csv"'),
+    ],
+)
+def test_sets_of_torchtext_are_data(call, after):
+    assert after in adapt(f"from torchtext import data, datasets\nrows = {call}\n").text

@@ -267,3 +267,19 @@ def test_weights_beside_those_of_an_option_have_a_way_of_their_own():
     """, "xihe")  # fmt: skip
     assert "args.model = args.pretrain_url" in done.text
     assert "let TORCH_HOME name a folder that holds hub/checkpoints" in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('net = torch.load("models/a.pth")', "--data pretrain_url=FILE"),
+        ('a = torch.load("models/a.pth")\nb = torch.load("models/b.pth")', "must be a folder: it holds a.pth, b.pth"),
+        ('from transformers import AutoModel\nnet = AutoModel.from_pretrained("./bert")', "--data pretrain_url=FOLDER"),
+        ('from settings import cfg\nnet = torch.load(cfg["weights"])', "--data pretrain_url=FILE"),
+        ('import argparse\np = argparse.ArgumentParser()\np.add_argument("--start", default="a.pth")\n'
+         "args = p.parse_args()\nnet = torch.load(args.start)", "--data pretrain_url=FILE"),
+    ],
+)  # fmt: skip
+def test_the_report_says_whether_weights_are_a_file_or_a_folder(text, expected):
+    done = adapt(f"import torch\n{text}\n", "xihe")
+    assert expected in said(done, Kind.CHANGED) + said(done, Kind.DIFFERS)

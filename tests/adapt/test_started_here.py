@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from checked import adapt
+from stage import play
 
 HEAD = "import os\nimport numpy as np\nfrom pathlib import Path\nfrom torchvision.datasets import ImageFolder\n"
 
@@ -74,3 +75,41 @@ def test_an_error_that_repeats_a_path_does_not_keep_it(check):
     head = 'import os, torch\nnet = torch.nn.Linear(1, 1)\nstart = "./start.pth"\n'
     done = adapt(f"{head}{check}\nnet.load_state_dict(torch.load(start))\n")
     assert 'start = contract.pretrain_url or "./start.pth"' in done.text
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        'os.getcwd() + "/" + name', 'os.getcwd() + "/rows/" + name', 'os.getcwd() + "/rows/x.csv"',
+        'sys.path[0] + "/rows/x.csv"', 'os.path.join(sys.path[0], "rows", name)', 'FOLDER + "/rows/x.csv"',
+        'os.path.dirname(os.path.abspath(__file__)) + "/rows/x.csv"', 'HERE + "rows/x.csv"', "HERE + name",
+    ],
+)  # fmt: skip
+def test_folders_of_the_code_and_of_the_start_are_joined_as_text(place, tmp_path):
+    done = adapt(f"""
+        import os, sys
+        name = "x.csv"
+        FOLDER = sys.path[0]
+        HERE = os.path.dirname(os.path.realpath(__file__)) + "/"
+        print(open({place}).read())
+    """)
+    (tmp_path / "given" / "rows").mkdir(parents=True)
+    for name in ("x.csv", "rows/x.csv"):
+        (tmp_path / "given" / name).write_text("rows")
+    away = tmp_path / "away"
+    away.mkdir()
+    text = done.text.replace("__file__", repr(str(away / "script.py")))
+    assert play(text, away, f"--data_url={tmp_path / 'given'}").output == "rows\n", done.text
+
+
+@pytest.mark.parametrize("place", ['HERE + "out/x.txt"', 'os.getcwd() + "/out/x.txt"', 'sys.path[0] + "/out/x.txt"'])
+def test_results_that_are_joined_so_lie_in_the_output_folder(place, tmp_path):
+    done = adapt(f"""
+        import os, sys
+        HERE = os.path.dirname(os.path.realpath(__file__)) + "/"
+        with open({place}, "w") as file:
+            file.write("x")
+    """)
+    text = done.text.replace("__file__", repr(str(tmp_path / "script.py")))
+    play(text, tmp_path, f"--train_url={tmp_path / 'kept'}")
+    assert [each.name for each in (tmp_path / "kept").rglob("*") if each.is_file()] == ["x.txt"], done.text

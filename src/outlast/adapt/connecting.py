@@ -74,16 +74,19 @@ class Connecting:
             self.folders += needed_folders(self._draft, self._paths, places)
 
     def _tell_beside(self, places: Places, name: str) -> None:
-        """Weights of the script's own that lie in one folder with what torch has fetched."""
-        is_shared = places.role is Role.WEIGHTS and bool(self._sight.beside) and bool(places.sites)
+        """Several weights, of the script's own and of those that torch has fetched, lie in one folder."""
+        texts = {site.text for site in places.every if not site.is_asked}
+        is_shared = places.role is Role.WEIGHTS and len(texts) > 1 and bool(places.sites)
         if is_shared and not places.unrelated() and not places.tops():
             files = sorted(
                 {
                     site.text.rpartition("\\")[2] if site.is_opaque else site.text[places.cut(site) :].lstrip("/")
                     for site in places.sites
+                    if not site.is_asked
                 }
             )
-            said = f"--{name} must be a folder: it holds {', '.join(files)} and, for torch, the folder checkpoints"
+            hub = " and, for torch, the folder checkpoints" if self._sight.beside else ""
+            said = f"--{name} must be a folder: it holds {', '.join(files)}{hub}"
             self._draft.say(Kind.DIFFERS, "paths", places.sites[0].literal, said)
 
     def _hold_back(self, values: Mapping[Role, Value]) -> None:

@@ -48,7 +48,7 @@ class CodeFolder:
         """Whether an expression is where the code lies, a folder above where it is started, or a home."""
         if depth == 0 or node is None:
             return False
-        if self._is_home(node) or self._is_above(node, depth):
+        if self._is_home(node) or self._is_start(node) or self._is_above(node, depth):
             return True
         if isinstance(node, cst.Name):
             return node.value == "__file__" or self.is_it(self._value_of(node), depth - 1)
@@ -83,6 +83,12 @@ class CodeFolder:
             return is_dots and self._is_above(first, depth - 1, is_up=is_up or any(".." in part for part in behind))
         owner = node.func.value if isinstance(node.func, cst.Attribute) and not node.args else None
         return last in _SAME_FOLDER and self._is_above(owner or first, depth - 1, is_up=is_up or last == "dirname")
+
+    def _is_start(self, node: cst.CSTNode) -> bool:
+        """`sys.path[0]`: Python puts the folder of the script there."""
+        if not isinstance(node, cst.Subscript) or self._draft.resolve(node.value) != "sys.path":
+            return False
+        return self._draft.source(node).replace(" ", "").endswith("[0]")
 
     def _is_home(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Subscript):

@@ -11,7 +11,7 @@ from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.given_settings import is_get
-from outlast.adapt.placing.sites import enclosed
+from outlast.adapt.placing.sites import declaring, enclosed
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import SAME
 from outlast.adapt.placing.tails import Tails
@@ -51,7 +51,15 @@ def replace_others(
             end = "the end of its path" if tails.is_found and _last(node) is None else "its last name"
             how = "can be replaced by" if whole else f"is looked for by {end} in"
             how = "goes to" if role is Role.OUTPUT and not whole else how
-        draft.say(Kind.CHANGED, "paths", node, f"{_short(draft.source(node))} {how} --{name}")
+        advice = declaring(name, is_folder=key in folders) if role is Role.WEIGHTS else ""
+        draft.say(Kind.CHANGED, "paths", node, f"{_short(draft.source(node))} {how} --{name}", advice)
+
+
+def is_cut(node: cst.CSTNode | None) -> bool:
+    """`os.getcwd() + "/data/"`: a folder as a text that ends with a slash."""
+    last = node.right if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add) else None
+    last = node.args[-1].value if _is_joined(node) else last
+    return isinstance(last, cst.SimpleString) and (inner(last).endswith("/") or (not inner(last) and _is_joined(node)))
 
 
 def _is_open(node: cst.CSTNode) -> bool:
@@ -59,7 +67,7 @@ def _is_open(node: cst.CSTNode) -> bool:
     return _is_joined(node) and not isinstance(node.args[-1].value, cst.SimpleString)
 
 
-def _is_joined(node: cst.CSTNode) -> TypeGuard[cst.Call]:
+def _is_joined(node: cst.CSTNode | None) -> TypeGuard[cst.Call]:
     """Whether the arguments of a call are parts of a path; those of `cfg.get("out", "runs")` are not."""
     return isinstance(node, cst.Call) and len(node.args) > 1 and not is_get(node)
 
@@ -95,6 +103,10 @@ def _has_last(nodes: dict[int, cst.BaseExpression], draft: Draft, source: str) -
 def _instead(draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None) -> str:
     """The expression that stands for a place; without `tails` the option's folder itself does."""
     source, made = draft.source(node), _maker(draft, node)
+    if is_cut(node):
+        draft.need_import("os")
+        folder = value if tails is None else tails.of(value, source)
+        return f'os.path.join({folder}, "") if {value} else {source}'  # a name follows right behind it
     if tails is None and not made:
         return f"{value} or {source}"
     new, condition = value, value

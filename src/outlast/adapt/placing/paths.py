@@ -29,6 +29,7 @@ from outlast.adapt.placing.options import (
     is_folder_option,
     is_place,
 )
+from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import is_question
 from outlast.adapt.placing.rebound import gather, join_once
 from outlast.adapt.placing.roles import Roles, by_look
@@ -110,7 +111,7 @@ def find_paths(
     found = Paths(implied=find_implied(draft))
     judge = Roles(draft, [each.call for each in found.implied if each.is_here])
     words_only = {name: replace(options[name], is_text=False) for name in find_chosen(draft, options)}
-    options = {**options, **words_only}
+    declared, options = options, {**options, **words_only}
     by_literal: dict[int, list[Use]] = {}
     has_data = False
     every = list(sinks)
@@ -148,7 +149,7 @@ def find_paths(
                 has_data = has_data or use.role is Role.DATA
             if use.sink.is_named and use.option in options:
                 continue  # of options their own names tell, below
-            whole = words.cut_option(use, options.get(use.option))
+            whole = words.cut_option(use, declared.get(use.option)) or words.cut_option(use, options.get(use.option))
             if whole is not None and use.role is not None:
                 found.wraps.setdefault(use.role, []).append(Wrap(use, whole, flow.spelling.of(whole)))
                 continue
@@ -164,7 +165,7 @@ def find_paths(
         elif use.other is not None and use.role is not None and (not use.sink.is_guess or _is_named_place(use.other)):
             if use.role is Role.DATA and _is_beside_settings(draft, use.other):
                 continue
-            is_folder = use.is_folder or bool(FOLDERS.search(tail(use.other)))
+            is_folder = use.is_folder or is_cut(use.other) or bool(FOLDERS.search(tail(use.other)))
             found.others.setdefault(by_look(use, tail(use.other)), []).append(replace(use, is_folder=is_folder))
             found.fed.update({id(use.sink.call)} if is_folder else ())
     # What one call saves and another loads is a file, whatever its name looks like.

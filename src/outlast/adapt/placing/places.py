@@ -16,9 +16,10 @@ from outlast.adapt.arguments.setup import Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.apart import by_name, is_way
+from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import stem_of
 from outlast.adapt.placing.paths import Paths
-from outlast.adapt.placing.sites import Site, enclosed
+from outlast.adapt.placing.sites import Site, declaring, enclosed
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.spelling import UNKNOWN
 from outlast.adapt.placing.tails import Tails
@@ -108,7 +109,8 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
         for site in sites:
             given, source, part = value.at(site.literal), draft.source(site.literal), stem_of(site.text, stems)
             new = f'{given} + "{site.text[len(part) :]}" if {given} else {source}' if part else f"{given} or {source}"
-            _change(draft, site.literal, enclosed(draft, site.literal, new), name)
+            advice = "" if site.is_asked else declaring(name, is_folder=site.is_folder)
+            _change(draft, site.literal, enclosed(draft, site.literal, new), name, advice)
         return True
     opaque = [site for site in sites if site.is_opaque]
     for site in opaque:
@@ -173,8 +175,8 @@ def _put_apart(draft: Draft, places: Places, apart: dict[int, str], value: Value
         draft.say(Kind.DIFFERS, "paths", places.sites[0].literal, said)
 
 
-def _change(draft: Draft, literal: Literal, new: str, name: str) -> None:
-    draft.say(Kind.CHANGED, "paths", literal, f"{draft.source(literal)} can be replaced by --{name}")
+def _change(draft: Draft, literal: Literal, new: str, name: str, advice: str = "") -> None:
+    draft.say(Kind.CHANGED, "paths", literal, f"{draft.source(literal)} can be replaced by --{name}", advice)
     draft.replace(literal, new)
 
 
@@ -245,9 +247,11 @@ def needed_folders(draft: Draft, paths: Paths, places: Places) -> list[str]:
     for use, full in paths.written:
         if use.literal is not None and id(use.literal) in cuts:
             found |= _needed(draft, use, full, cuts[id(use.literal)], made)
-        elif use.other is not None and not use.option and use.after.startswith("/"):
+        elif use.other is not None and not use.option and (use.after.startswith("/") or is_cut(use.other)):
             # A folder that does not give way here has been set by somebody, who may have made it.
             found |= _needed(draft, use, full, len(UNKNOWN), made) - (set() if id(use.other) in others else {""})
+        elif use.literal is None and id(use.other) in others and not use.is_folder:
+            found.add("")  # a file that lies in the contract's folder by its last name
     for wrap in places.wraps:
         found |= _needed(draft, wrap.use, wrap.text, 0, made) if wrap.use.role is Role.OUTPUT else {""}
     seen = {id(use.literal) for use, _ in paths.written}

@@ -264,6 +264,11 @@ def _sink(draft: Draft, call: cst.Call) -> Sink | None:
         return _at(call, 0, "filepath_or_buffer", Role.DATA, False)
     if name.startswith("torchvision.datasets."):
         return _at(call, 0, "root", Role.DATA, True)
+    if name.startswith("torchtext."):
+        # `IMDB.splits(TEXT, LABEL, root=".data")`, `TabularDataset.splits(path="rows", train="train.csv")`
+        is_set = last == "splits" or name.startswith("torchtext.datasets.")
+        given = argument(call, "path") or argument(call, "root") if is_set else None
+        return Sink(call, given.value, Role.DATA, True) if given is not None else None
     if name.startswith("torch_geometric.datasets."):
         return _at(call, 0, "root", Role.DATA, True)
     if name.startswith("mindvision.dataset."):

@@ -69,3 +69,8 @@ def enclosed(draft: Draft, literal: cst.CSTNode, text: str) -> str:
     """In brackets, unless nothing around the literal binds tighter than `or`."""
     loose = (cst.Arg, cst.Assign, cst.AnnAssign, cst.DictElement, cst.Element, cst.Return, cst.Param)
     return text if isinstance(draft.parent(literal), loose) else f"({text})"
+
+
+def declaring(name: str, *, is_folder: bool) -> str:
+    """How an input is given to a run, and what it is."""
+    return f"declare it: outlast run … --data {name}={'FOLDER' if is_folder else 'FILE'}"

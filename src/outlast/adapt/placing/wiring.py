@@ -8,6 +8,7 @@ from outlast.adapt.arguments.setup import Option, Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.company import is_apart
+from outlast.adapt.placing.sites import declaring
 from outlast.adapt.placing.tails import Tails
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument
@@ -88,7 +89,10 @@ def wire_options(
             endings += [f"elif {target} is None:", *setup.missing(option)]
         said = f"{shown} follows --{name}{'' if whole or own in parents else f' {tails.said}'}"
         if whole or option.default or option.is_set:
-            draft.say(Kind.CHANGED, "options", where, said)
+            # Of an option that is known by its name alone, no default tells what it holds.
+            is_sure = role is Role.WEIGHTS and (not is_folder or bool(option.default) or "dir" in own)
+            advice = declaring(name, is_folder=is_folder) if is_sure else ""
+            draft.say(Kind.CHANGED, "options", where, said, advice)
             continue
         words = "NAME" if option.is_positional else f"{shown}=NAME"
         must = ", and must still be given" if option.is_required or option.is_positional else ""
