@@ -206,3 +206,29 @@ def test_an_option_that_another_file_compares_with_words_is_no_place(shape, tmp_
     assert not any("backbone" in each.message or "model_dir" in each.message for each in done.findings)
     ran = program.run("--data_url", str(tmp_path), "--train_url", str(tmp_path / "out"))
     assert ran.lines == ["fifty", "1"], ran.error
+
+
+def test_a_word_is_no_use_of_the_start_of_a_module(tmp_path):
+    program = Program(
+        tmp_path,
+        rows="""
+            def read(path):
+                with open(path) as f:
+                    return f.read()
+
+            def main():
+                print(read("/home/somebody/else/rows.csv"))
+
+            if __name__ == "__main__":
+                main()
+        """,
+        train="""
+            from rows import read
+
+            print("main", read("/home/me/rows.csv"))
+        """,
+    )
+    done = program.adapt()
+    assert not [each for each in done.by_hand if "unrelated places" in each.message]
+    assert "CONTRACT" not in program.text("rows.py")
+    assert "data_url" in program.text("train.py")

@@ -161,7 +161,8 @@ def _words(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.Attribute):
             found.add(node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-            found.add(node.value)  # `getattr(models, "UNet")`
+            # `getattr(models, "UNet")`; nobody asks for the start of a module so, and `env="main"` is only a word.
+            found.update({node.value} - {"main"})
         elif isinstance(node, ast.alias) and node.asname:
             found.add(node.name.rpartition(".")[2])
     return found
