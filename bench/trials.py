@@ -29,7 +29,15 @@ from bench.common import SCRIPTS
 from outlast.operations.adapt import Adaptation, adapt
 
 #: What differs between two runs without being a result: times, dates, addresses in memory.
-_PASSING = re.compile(r"\d+(?:\.\d+)? ?(?:s|sec|secs|seconds|ms|it/s)\b|\d+:\d\d(?::\d\d)?|0x[0-9a-f]+|\d{4}-\d\d-\d\d")
+_PASSING = re.compile(
+    r"(?i)\d+(?:\.\d+)? ?(?:s|sec|secs|seconds|ms|us|it/s)(?:/step|/epoch)?\b|\d+: ?\d\d(?:: ?\d\d)?(?:[.,]\d+)?"
+    r"|0x[0-9a-f]+|\d{4}-\d\d-\d\d|(?:time|runtime|per_second)\W+\d+\.\d+(?: \(\d+\.\d+\))?"
+)
+#: What libraries say of themselves, with numbers of processes and clocks.
+_ASIDE = re.compile(r"Warning|^(?:[IWE]\d{4} |\[?(?:WARNING|INFO|ERROR)\b)|^ +warnings\.warn")
+#: How far a round is, as often as the machine's pace allows: only its end is the same in each run.
+_UNDER_WAY = re.compile(r"(\d+)/(\d+)\b.*━")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _OUTPUT = {"xihe": "output_path"}
 _LAST_LINES = 3
 
@@ -167,13 +175,22 @@ def _run(trial: Trial, place: Path, *options: str, kill_at: int = 0) -> Ran:
         lines = []
         assert child.stdout is not None
         for line in child.stdout:
-            if line.strip() and "Warning" not in line:
-                lines.append(_PASSING.sub("…", line.rstrip().replace(str(place), "")))
+            lines += _results_of(line.replace(str(place), ""))
             if kill_at and len(lines) >= kill_at:
                 _end(child)
         code = child.wait()
         late.cancel()
     return Ran(code, lines, _files(place))
+
+
+def _results_of(line: str) -> list[str]:
+    """What a line tells of the training, if anything."""
+    found = []
+    for part in re.split(r"[\r\x08]+", _COLOUR.sub("", line.rstrip())):
+        way = _UNDER_WAY.search(part)
+        if part.strip() and not _ASIDE.search(part) and (way is None or way[1] == way[2]):
+            found.append(_PASSING.sub("…", part.rstrip()))
+    return found
 
 
 def _end(child: subprocess.Popen[str]) -> None:
