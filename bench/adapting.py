@@ -1,17 +1,20 @@
 """How far `outlast adapt` gets on real training scripts that it was not written for, by running them.
 
 The scripts are the trials (see `bench.trials`) in the folders that `OUTLAST_BENCH_TRIALS` names, separated by colons.
-What a trial cannot show is whether a report is true, and whether a refusal was needed: that is left to reading.
+With `OUTLAST_BENCH_KEEP` each trial's folders are left there, to be looked at. What a trial cannot show is whether a
+report is true, and whether a refusal was needed: that is left to reading.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.common import Result
-from bench.trials import Trial, Verdict, judge
+from bench.trials import OriginalError, Trial, Verdict, judge
 
 SEED = int(os.environ.get("OUTLAST_BENCH_SEED", "1"))
 
@@ -25,10 +28,24 @@ def measure() -> list[Result]:
     print(f"  seed {SEED}")
     found = []
     for folder in folders:
-        with tempfile.TemporaryDirectory(prefix="outlast-trial-") as work:
-            found.append(judge(Trial.read(folder), Path(work), SEED))
+        with _work(folder.name) as work:
+            try:
+                found.append(judge(Trial.read(folder), work, SEED))
+            except OriginalError as error:
+                print(f"  left out {folder.name}: the original {error}")
+                continue
         _print(found[-1])
-    return _results(found)
+    return _results(found) if found else []
+
+
+@contextlib.contextmanager
+def _work(name: str) -> Iterator[Path]:
+    keep = os.environ.get("OUTLAST_BENCH_KEEP")
+    if keep:
+        yield Path(keep, name)
+        return
+    with tempfile.TemporaryDirectory(prefix="outlast-trial-") as work:
+        yield Path(work)
 
 
 def _print(verdict: Verdict) -> None:

@@ -91,11 +91,15 @@ class Ran:
         return f"ended with {self.code}: {' / '.join(self.lines[-_LAST_LINES:])}"
 
 
+class OriginalError(Exception):
+    """The script does not run as it was found, so that nothing can be said of its adaptation."""
+
+
 def judge(trial: Trial, work: Path, seed: int) -> Verdict:
     """Run the trial below `work`, which is left behind to be looked at. The original must run."""
     before = _run(trial, _place(trial, work / "original", at_home=True))
     if before.code:
-        raise SystemExit(f"{trial.folder}: the original {before.last_words}")
+        raise OriginalError(before.last_words)
     fitted = _place(trial, work / "fitted")
     verdict = Verdict(trial.folder.name, adapt(str(fitted / trial.script), contract=trial.contract, write=True))
     again = adapt(str(fitted / trial.script), contract=trial.contract)
