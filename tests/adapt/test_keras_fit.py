@@ -92,6 +92,17 @@ class _Stopping:
         self.wait += 1
 
 
+class _Dataset:
+    element_spec, drawn = None, 0
+
+    def shuffle(self):
+        """As TensorFlow has it."""
+
+    def __iter__(self):
+        self.drawn += 1
+        return iter([self.drawn**2])
+
+
 class _Callback:
     model: object = None
 
@@ -125,6 +136,8 @@ def _model(is_three, is_old):
         def fit(self, x, epochs=1, initial_epoch=0, callbacks=(), shuffle=True):
             callbacks = list(callbacks) if isinstance(callbacks, list) else [callbacks] if callbacks else []
             result = types.SimpleNamespace(history={}, epoch=[])
+            if not is_three and hasattr(x, "shuffle"):
+                iter(x)  # before, it looks at the data first
             for each in callbacks:
                 each.on_train_begin()
             for epoch in range(initial_epoch, epochs):
@@ -132,8 +145,10 @@ def _model(is_three, is_old):
                     each.model = self
                     if hasattr(each, "on_epoch_begin"):
                         each.on_epoch_begin(epoch)
-                self.weights[0] += x
-                print("epoch", x, epoch)
+                self.weights[0] += next(iter(x)) if hasattr(x, "shuffle") else x
+                if is_three and hasattr(x, "shuffle"):
+                    iter(x)  # Keras 3 makes one that it does not read
+                print("epoch", epoch)
                 result.epoch.append(epoch)
                 result.history.setdefault("loss", []).append(self.weights[0])
                 for each in callbacks:
@@ -150,7 +165,7 @@ def _model(is_three, is_old):
 
 def _keras(version, monkeypatch):
     keras = types.ModuleType("keras")
-    keras.Stopping, keras.Model = _Stopping, _model(version.startswith("3"), version == "2.3.1")
+    keras.Stopping, keras.Rows, keras.Model = _Stopping, _Dataset, _model(version.startswith("3"), version == "2.3.1")
     keras.callbacks = types.SimpleNamespace(Callback=_Callback)
     monkeypatch.setitem(sys.modules, "keras", keras)
 
@@ -184,7 +199,18 @@ for fold in range(3):
 """
 
 
-@pytest.mark.parametrize("script", [SCRIPT, FOLDS])
+#: Two trainings on one dataset, which deals another order in each pass.
+ROWS = """
+import keras
+model, rows = keras.Model(), keras.Rows()
+model.fit(rows, epochs=3)
+print("first", model.weights, rows.drawn, next(iter(rows)))
+model.fit(x=rows, epochs=3)
+print("second", model.weights, type(rows) is keras.Rows)
+"""
+
+
+@pytest.mark.parametrize("script", [SCRIPT, FOLDS, ROWS])
 @pytest.mark.parametrize("version", ["3.15.1", "2.12.0", "2.3.1"])
 def test_killed_anywhere_it_ends_with_the_same_numbers_and_the_whole_history(tmp_path, monkeypatch, version, script):
     _keras(version, monkeypatch)

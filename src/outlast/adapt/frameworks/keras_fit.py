@@ -166,6 +166,7 @@ _BODY = """\
             self.kept.update(epoch=epoch, slot=1 - self.kept["slot"], states=states, steps=steps)
             self.kept.update(shape=is_three and model.get_build_config(), seeds=[each.numpy() for each in self.seeds()])
             self.kept.update(numbers=(numpy.random.get_state(), random.getstate()))
+            self.kept.update(passes=[len(passes) for _, passes in self.dealt])
             self.as_built(model.save_weights) if is_three else model.save_weights(self.weights())
             with open(path + ".pkl.part", "wb") as file:
                 pickle.dump(self.kept, file)
@@ -190,6 +191,9 @@ _BODY = """\
             if "numbers" in self.kept:
                 numpy.random.set_state(self.kept["numbers"][0])
                 random.setstate(self.kept["numbers"][1])
+            for (rows, passes), count in zip(self.dealt, self.kept.get("passes", ())):
+                while len(passes) < count:
+                    iter(rows)
 
         def on_epoch_end(self, epoch, logs=None):
             for key, value in (logs or {}).items():
@@ -198,10 +202,23 @@ _BODY = """\
             if not model.stop_training:
                 self.save(epoch + 1)
 
+    def count_passes(rows):  # a dataset of TensorFlow that shuffles draws the next order with each one
+        kind, passes = type(rows), []
+
+        def begin(self):
+            passes.append(1)
+            return kind.__iter__(self)
+
+        rows.__class__ = type(kind.__name__, (kind,), {"__iter__": begin})
+        return passes
+
     def fit_on(*args, callbacks=None, **words):
         given, keep, end = getattr(callbacks, "callbacks", callbacks) or [], SaveResume(), 10**9
         keep.others = list(given) if isinstance(given, (list, tuple)) else [given]
         keep.first = len(model.weights) if is_three else 0
+        given = (args[0] if args else words.get("x"), words.get("validation_data"))
+        given = [each for each in given if hasattr(each, "element_spec") and hasattr(each, "shuffle")]
+        kinds, keep.dealt = [type(each) for each in given], [(each, count_passes(each)) for each in given]
         os.makedirs(folder, exist_ok=True)
         if os.path.exists(path + ".pkl"):
             keep.load()
@@ -211,6 +228,8 @@ _BODY = """\
                     each.append = True  # the rows of epochs before are there
         result = fit(*args, callbacks=[*keep.others, keep], **words)
         keep.on_train_begin() if keep.kept["epoch"] == end else keep.save(end)
+        for rows, kind in zip(given, kinds):
+            rows.__class__ = kind
         result.history, result.epoch = keep.kept["history"], keep.kept["epochs"]
         return result
 
