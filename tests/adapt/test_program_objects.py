@@ -347,3 +347,28 @@ def test_several_trainings_of_one_start_are_refused(tmp_path):
     )
     (said,) = [each.message for each in program.adapt().by_hand]
     assert said == "there are training loops in large.py, small.py"
+
+
+def test_a_model_of_another_file_that_takes_its_input_apart_is_refused(tmp_path):
+    done = Program(
+        tmp_path,
+        nets="""
+            import tensorflow as tf
+            class Net(tf.keras.Model):
+                def call(self, inputs):
+                    words, lengths = inputs
+                    return words
+        """,
+        train="""
+            import tensorflow as tf
+            from nets import Net
+            model = Net()
+            optimizer = tf.keras.optimizers.Adam()
+            for epoch in range(9):
+                with tf.GradientTape() as tape:
+                    loss = model((1.0, 2.0))
+                learned = model.trainable_variables
+                optimizer.apply_gradients(zip(tape.gradient(loss, learned), learned))
+        """,
+    ).adapt()
+    assert any("model is built only by its first step" in finding.message for finding in done.findings)

@@ -312,6 +312,7 @@ def test_a_strategy_that_runs_a_step_is_no_session():
         ("def call(self, x, training=False): return x", "", True),
         ("def call(self, x, hidden): return x", "", False),
         ("def call(self, x, hidden): return x", "model(1.0, 2.0)", True),
+        ("def call(self, both):\n                x, hidden = both\n                return x", "", False),
         ("def encode(self, x): return x", "", False),
         ("def build_parts(self): self.net = tf.keras.Sequential([tf.keras.Input((4,))])", "", True),
     ],

@@ -17,6 +17,7 @@ from outlast.adapt.resuming.loops import Values, keyword_or_place
 from outlast.adapt.resuming.state import RULE, Refusal
 from outlast.adapt.resuming.tensors import dealt
 from outlast.adapt.resuming.told import say_layers
+from outlast.adapt.resuming.unbuilt import is_built_late
 from outlast.adapt.whole import calls_of, roots_of, search, words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -333,14 +334,7 @@ class Tracked:
         """Keras 3 builds a model ahead of its first step only by one input; others must be built before the loop."""
         origin = self._visible().get(name)
         made = tail(origin.func) if isinstance(origin, cst.Call) else ""
-        own = next((e for e in self.draft.nodes if isinstance(e, cst.ClassDef) and e.name.value == made), None)
-        if own is None or self._is_built(name):
-            return
-        calls = [node for node in own.body.body if isinstance(node, cst.FunctionDef) and node.name.value == "call"]
-        inputs = [each for call in calls for each in _parameters(call)[1:] if each not in ("training", "mask")]
-        source = self.draft.source(own)
-        is_whole = "Input" in source or "input_shape" in source or "input_dim" in source or "Variable" in source
-        if len(inputs) > 1 or (not calls and not is_whole):
+        if is_built_late(self.draft, made) and not self._is_built(name):
             said = f"{name} is built only by its first step, and cannot be restored before that"
             raise Refusal(said, self.values.loop.node, f"call {name} once before the loop, with a batch of samples")
 
