@@ -113,3 +113,40 @@ def test_results_that_are_joined_so_lie_in_the_output_folder(place, tmp_path):
     text = done.text.replace("__file__", repr(str(tmp_path / "script.py")))
     play(text, tmp_path, f"--train_url={tmp_path / 'kept'}")
     assert [each.name for each in (tmp_path / "kept").rglob("*") if each.is_file()] == ["x.txt"], done.text
+
+
+MOVED = {
+    "another folder": """
+        os.makedirs("work", exist_ok=True)
+        os.chdir("work")
+        os.makedirs(args.save_dir, exist_ok=True)
+        with open(args.save_dir + "/x.txt", "w") as file:
+            file.write("x")
+    """,
+    "a root of its own": """
+        root = os.path.abspath("elsewhere")
+        os.makedirs(os.path.join(root, args.save_dir), exist_ok=True)
+        with open(os.path.join(root, args.save_dir, "x.txt"), "w") as file:
+            file.write("x")
+    """,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", MOVED)
+def test_a_relative_output_folder_is_one_folder_wherever_it_is_named(shape, tmp_path):
+    done = adapt(f"""
+        import argparse, os
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--save_dir", default="runs")
+        args = parser.parse_args()
+        {MOVED[shape]}
+        total = 0
+        for epoch in range(2):
+            total += epoch
+        print(total)
+    """)
+    played = play(done.text, tmp_path, "--train_url=kept")
+    assert {name for name in played.files if name.endswith(("x.txt", "resume.pkl"))} == {
+        "kept/x.txt",
+        "kept/resume.pkl",
+    }

@@ -28,6 +28,7 @@ from outlast.adapt.resume import Plan
 from outlast.adapt.resuming.drawing import Draw
 from outlast.adapt.resuming.seeds import keep_choices
 from outlast.adapt.sight import Sight
+from outlast.adapt.whole import calls_of, words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import inner
 
@@ -182,6 +183,8 @@ class Script:
         for name, _ in own:
             if name in known:
                 self._spell(setup, known[name], name)
+        if setup.kind in ("argparse", "created") and not self.sight.copies and self._is_moved(paths):
+            setup.anchored = frozenset(self.needs.options.values())
         if isinstance(setup, CreatedSetup):
             if missing or own:
                 setup.declare_beside(missing, own)
@@ -200,6 +203,15 @@ class Script:
             role: Value(setup, setup.options[name].name if name in setup.options else name)
             for role, name in named.items()
         }
+
+    def _is_moved(self, paths: Paths) -> bool:
+        """Whether a relative path means something else later: behind `os.chdir`, or behind a root of the script's."""
+        behind = (
+            arg.value for name, call in calls_of(self.draft) if name == "os.path.join" for arg in call.args[1:]
+        )  # fmt: skip
+        places = {name for names in paths.options.values() for name in names}
+        is_joined = any(isinstance(node, cst.Attribute) and node.attr.value in places for node in behind)
+        return is_joined or "chdir" in words_of(self.draft)
 
     def _read_by_program(self) -> set[str]:
         """Options of the contract that other files read of settings which they parse themselves: `config.data_url`."""

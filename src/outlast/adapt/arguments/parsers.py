@@ -40,7 +40,7 @@ class ArgparseSetup(Setup):
     def declare(self, options: Sequence[tuple[str, str]]) -> None:
         method = "add_option" if self.kind == "optparse" else "add_argument"
         self.draft.add_before(self.before, [
-            f'{self.parser}.{method}("--{name}", default=None, help="{words}")' for name, words in options
+            f'{self.parser}.{method}("--{name}", {self.default(name)}, help="{words}")' for name, words in options
         ])  # fmt: skip
 
     def follow(self, lines: Sequence[str]) -> None:

@@ -85,6 +85,15 @@ class Setup:
     objects: dict[str, str] = field(default_factory=dict)
     #: function → parameters that are options
     parameters: dict[int, frozenset[str]] = field(default_factory=dict)
+    #: options to declare that must not depend on the folder in which somebody reads them
+    anchored: frozenset[str] = frozenset()
+
+    def default(self, name: str, value: str = "None") -> str:
+        """What an option is declared with: a relative path is told from where the script is started."""
+        if name not in self.anchored:
+            return f"default={value}"
+        self.draft.need_import("os")
+        return f"type=os.path.abspath, default={value}"
 
     def value(self, name: str, at: cst.CSTNode | None = None) -> str:
         """The expression that holds an option's value, where a node stands or where the arguments become known."""
@@ -189,7 +198,7 @@ class CreatedSetup(Setup):
         takes = self.takes and bool(options)
         handed = [name for name, _ in (*options, *own)] if self.is_inherited else self.handed
         added = [
-            f'{parser}.add_argument("--{name}", default={self._default(name)}, help="{words}")'
+            f'{parser}.add_argument("--{name}", {self.default(name, self._default(name))}, help="{words}")'
             for name, words in (*options, *own)
         ]
         count = len(options) if takes else len(added)
@@ -203,7 +212,7 @@ class CreatedSetup(Setup):
             lines += [f"{parser}.parse_known_args(namespace={self.holder})"]
         lines += self.inner.hand_on(self.holder, [*options, *own]) if self.inner is not None else []
         lines += hand_over([(name, self.value(name)) for name in handed])
-        modules = ["argparse", *(["os"] if handed else []), *(["sys"] if takes else [])]
+        modules = ["argparse", *(["os"] if handed or self.anchored else []), *(["sys"] if takes else [])]
         if self.before is not None:
             self.draft.import_before(self.before, modules, lines)
             return
