@@ -237,6 +237,7 @@ def _is_no_value(value: cst.BaseExpression) -> bool:
 def _fields_from_outside(draft: Draft, values: Values, uses: Uses) -> list[str]:
     """`agent.memory.append(…)`, `agent.epsilon *= 0.9`: fields of objects of this file that others change."""
     changed = [name for name, methods in uses.methods.items() if methods & CHANGES]
+    late = {holder for holder in uses.holders if holder != "self" and any(made_late(uses, holder))}
     for block in (values.loop.node.body, *(function.body for function in uses.functions)):
         for node in draft.below(block):
             if isinstance(node, cst.AssignTarget | cst.AugAssign):
@@ -246,7 +247,9 @@ def _fields_from_outside(draft: Draft, values: Values, uses: Uses) -> list[str]:
     return [
         name
         for name in dict.fromkeys(changed)
-        if name.rpartition(".")[0] in uses.holders and (is_plain(uses.known[name]) or uses.is_empty(name))
+        if (holder := name.rpartition(".")[0]) in uses.holders
+        and holder not in late
+        and (is_plain(uses.known[name]) or uses.is_empty(name))
     ]
 
 
