@@ -128,14 +128,14 @@ class Flow:
             yield from self._through_filled(node, node.left, use, depth)
         elif isinstance(node, cst.BinaryOperation) and self._code.begins(node, is_read=use.is_read):
             is_named = isinstance(node.right, cst.SimpleString)
-            yield replace(use, other=node) if is_named else replace(use, other=node.left, is_folder=True)
+            behind = use.before(self.spelling.behind(node))
+            yield replace(use, other=node) if is_named else replace(behind, other=node.left, is_folder=True)
         elif isinstance(node, cst.List | cst.Tuple):
             for element in node.elements:
                 yield from self._follow(element.value, use, depth - 1)
         elif isinstance(node, cst.BinaryOperation):
             is_divided = isinstance(node.operator, cst.Divide)
-            rest = joined([".", self.spelling.of(node.right)])[1:] if is_divided else self.spelling.of(node.right)
-            yield from self._follow(node.left, unwrapped(use.before(rest), is_divided), depth - 1)
+            yield from self._follow(node.left, unwrapped(use.before(self.spelling.behind(node)), is_divided), depth - 1)
         elif isinstance(node, cst.BooleanOperation):
             # `args.data or "data"`, `os.environ.get("OUT") or "out"`
             found = list(self._follow(node.left, use, depth - 1))

@@ -55,6 +55,11 @@ class Spelling:
             return self.of(self._value_of(node), depth - 1)
         return UNKNOWN
 
+    def behind(self, node: cst.BinaryOperation) -> str:
+        """What `folder + text` and `folder / text` put behind the folder."""
+        text = self.of(node.right)
+        return joined([".", text])[1:] if isinstance(node.operator, cst.Divide) else text
+
     def _part(self, part: cst.BaseFormattedStringContent, depth: int) -> str:
         if isinstance(part, cst.FormattedStringText):
             return part.value
