@@ -194,3 +194,18 @@ def test_data_that_other_files_read_is_known_by_its_look(line):
 def test_a_value_that_may_be_none_gives_way():
     text = "from pathlib import Path\nimport told\nfrom tools import build_loader\nbuild_loader(told.data_dir)\n"
     assert 'type(told.data_dir or "")(contract.data_url)' in adapt(text).text
+
+
+def test_a_place_of_settings_that_has_given_way_is_not_taken_again():
+    done = adapt(
+        """
+        import os
+        import torch
+        from box import Box
+
+        cfg = Box({"output_directory": "./", "epochs": 3})
+        torch.save(torch.zeros(cfg.epochs), os.path.join(cfg.output_directory, "last.pt"))
+        """
+    )
+    assert '"output_directory": "./"' in done.text
+    assert "train_url or cfg.output_directory" in done.text

@@ -232,3 +232,36 @@ def test_a_word_is_no_use_of_the_start_of_a_module(tmp_path):
     assert not [each for each in done.by_hand if "unrelated places" in each.message]
     assert "CONTRACT" not in program.text("rows.py")
     assert "data_url" in program.text("train.py")
+
+
+def test_what_a_library_calls_alike_says_nothing_of_a_method(tmp_path):
+    """`torch.save(state, path)` is no call of the file's own `save(name, folder)`."""
+    program = Program(
+        tmp_path,
+        nets="""
+            import os
+            import torch
+
+            class Line(torch.nn.Linear):
+                def save(self, name, folder="./models"):
+                    os.makedirs(folder, exist_ok=True)
+                    path = os.path.join(folder, name)
+                    torch.save(self.state_dict(), path)
+
+                def load(self, name, folder="./models"):
+                    path = os.path.join(folder, name)
+                    self.load_state_dict(torch.load(path, None))
+        """,
+        train="""
+            import torch
+            from nets import Line
+
+            x, y = torch.Tensor([1.0]), torch.Tensor([2.0])
+            model = Line(1, 1)
+            optimizer = torch.optim.SGD(model.parameters(), 0.01)
+            for epoch in range(3):
+                STEP
+        """,
+    )
+    program.adapt()
+    assert program.text("nets.py").count('os.environ.get("CONTRACT_TRAIN_URL") or "./models"') == 2

@@ -46,6 +46,7 @@ class Draft(Defined):
         self._parents: dict[int, cst.CSTNode] = {}
         self._gather()
         self.words = frozenset(node.value for node in self.nodes if isinstance(node, cst.Name))
+        self._spoken: dict[str, bool] = {}
         self.findings: list[Finding] = []
         #: the other files of the same program, as far as they were read
         self.others: tuple[Draft, ...] = ()
@@ -172,13 +173,24 @@ class Draft(Defined):
     def is_reached(self, node: cst.CSTNode) -> bool:
         """False in a function that nothing names, in this file or in another one of the program."""
         function = self.scope(node)
-        if isinstance(function, cst.FunctionDef) and any(function.name.value in each.words for each in self.others):
+        if isinstance(function, cst.FunctionDef) and any(each.speaks_of(function.name.value) for each in self.others):
             return True
         return not isinstance(function, cst.FunctionDef) or any(
             isinstance(each, cst.Name) and each.value == function.name.value and each is not function.name
             and not (isinstance(parent := self.parent(each), cst.Attribute) and parent.attr is each)
             for each in self.nodes
         )  # fmt: skip
+
+    def speaks_of(self, word: str) -> bool:
+        """Whether a file has a word for something other than what a library calls so: `torch.load`."""
+        if word in self.words and word not in self._spoken:
+            names = [node for node in self.nodes if isinstance(node, cst.Name) and node.value == word]
+            self._spoken[word] = not all(self.is_of_library(self.parent(name)) for name in names)
+        return self._spoken.get(word, False)
+
+    def is_of_library(self, node: cst.CSTNode | None) -> bool:
+        """Whether something is a part of a library: `torch.load`."""
+        return isinstance(node, cst.Attribute) and is_library(self.resolve(node))
 
     def resolve(self, node: cst.CSTNode | None) -> str:
         """The full dotted name of an expression, through imports; empty for anything local."""

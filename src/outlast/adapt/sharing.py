@@ -139,7 +139,10 @@ def _is_always_given(draft: Draft, param: cst.CSTNode | None) -> bool:
     name = called_name(draft, function)
     places = parameters_of(function)
     place = places.index(param.name.value) - (places[:1] in (["self"], ["cls"]))
-    calls = [call for each in (draft, *draft.others) for call in each.calls() if tail(call.func) == name]
+    calls = [
+        call for each in (draft, *draft.others) for call in each.calls()
+        if tail(call.func) == name and not each.is_of_library(call.func)
+    ]  # fmt: skip
     return bool(calls) and all(
         argument(call, param.name.value) is not None or positional(call, place) is not None
         or any(arg.star for arg in call.args)

@@ -31,7 +31,9 @@ class Moments:
         scope, theirs = self._draft.scope(node), dict(self._path(other))
         if id(scope) in theirs:
             return self._draft.start(node) > theirs[id(scope)]
-        if not isinstance(scope, cst.FunctionDef) or any(scope.name.value in each.words for each in self._draft.others):
+        if not isinstance(scope, cst.FunctionDef):
+            return False
+        if any(each.speaks_of(scope.name.value) for each in self._draft.others):
             return False
         calls = list(calls_of(self._draft, scope)) if depth else []
         return bool(calls) and all(self.is_surely_later(call, other, depth - 1) for call in calls)

@@ -326,7 +326,8 @@ class Flow:
         entered = self._entered.get(id(function))
         for call in [entered] if entered is not None else self._draft.calls():
             # `np.load(path)` is no call of the file's own `load`.
-            if tail(call.func) == called and (owner is not None or isinstance(call.func, cst.Name)):
+            is_own = isinstance(call.func, cst.Name) or (owner is not None and not self._draft.is_of_library(call.func))
+            if tail(call.func) == called and is_own:
                 named = argument(call, name)
                 value = named.value if named else positional(call, index)
                 passed += [value] if value is not None else []

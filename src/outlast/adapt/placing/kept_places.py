@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
 #: words that name what is chosen as often as a place
 _WORDS = frozenset("data root output out outf result results".split())
+#: how contracts call what a role is for
+_SPOKEN = {Role.DATA: frozenset({"data_url"}), Role.OUTPUT: frozenset({"train_url", "output_path"})}
 
 
 def add_kept(draft: Draft, found: Paths, names: Mapping[Role, re.Pattern[str]]) -> None:
@@ -27,7 +29,8 @@ def add_kept(draft: Draft, found: Paths, names: Mapping[Role, re.Pattern[str]]) 
     if all(map(is_library, draft.names.roots)):
         return
     for role in (Role.DATA, Role.OUTPUT):
-        if found.has(role):
+        # A file that speaks of the contract's option says itself what follows it.
+        if found.has(role) or _SPOKEN[role] & draft.words:
             continue
         named = [
             (name.lower(), literal) for name, literal in _kept(draft)
