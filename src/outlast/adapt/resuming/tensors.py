@@ -108,7 +108,7 @@ def tensorflow_lines(
     draft: Draft, values: Values, state: State, names: Names, value: str
 ) -> tuple[list[str], list[str]]:
     """A Checkpoint of TensorFlow. Values and the round lie in it as one string, so that all is replaced in one step."""
-    draft.need_import("os", "pickle")
+    draft.need_import("contextlib", "os", "pickle", "warnings")
     tf = draft.names.name_for("tensorflow", [draft.module])
     # Keras alone need not stand on TensorFlow; by hand the script goes on without it.
     imports = [] if tf else ["    import tensorflow"]
@@ -168,28 +168,40 @@ def tensorflow_lines(
 def _building_lines(shapes: str, build: str, seeds: str, whole: str) -> list[str]:
     """Before Keras 3 a model that its first step builds fills itself from the checkpoint; since then it does not.
 
-    What draws numbers for Dropout lies in variables that a Checkpoint does not see.
+    A model builds all in it by its input's shape. A layer that is trained by itself builds only what its own `build`
+    makes, and a model whose `call` cannot be traced nothing: what they hold is built piece by piece, the outer before
+    the inner, as one may make the other. What draws numbers for Dropout lies in variables that no Checkpoint sees.
     """
     return [
         "",
         f"def {shapes}(parts):",
-        '    """What the models of Keras 3 (only they have stateless_call) were built for, and their random seeds."""',
+        '    """What models and layers of Keras 3 (with stateless_call) were built for, and their random seeds."""',
         '    models = {name: part for name, part in parts.items() if hasattr(part, "stateless_call")}',
         "    return {",
-        f"        name: (model.get_build_config(), len(model.weights), [seed.numpy() for seed in {seeds}(model)])",
+        "        name: (",
+        "            [layer.get_build_config() for layer in model._flatten_layers()],",
+        "            len(model.weights),",
+        f"            [seed.numpy() for seed in {seeds}(model)],",
+        "        )",
         "        for name, model in models.items()",
         "    }",
         "",
         "",
         f"def {build}(parts, shapes):",
         '    """Make the variables that a checkpoint is about to fill."""',
-        "    for name, (shape, count, seeds) in shapes.items():",
-        "        if not parts[name].built:",
-        "            with parts[name].distribute_strategy.scope():",
-        "                parts[name].build_from_config(shape)",
-        "        if len(parts[name].weights) != count:",
+        "    for name, (configs, count, seeds) in shapes.items():",
+        "        part = parts[name]",
+        "        # A model makes its variables where it was made itself; a layer has no such place.",
+        '        strategy = getattr(part, "distribute_strategy", None)',
+        "        with strategy.scope() if strategy else contextlib.nullcontext(), warnings.catch_warnings():",
+        '            warnings.simplefilter("ignore")  # what is not whole after this is told below',
+        "            for place, config in enumerate(configs):",
+        "                layers = part._flatten_layers() if len(part.weights) != count else []",
+        "                if place < len(layers) and not layers[place].built:",
+        "                    layers[place].build_from_config(config)",
+        "        if len(part.weights) != count:",
         '            raise RuntimeError(name + " has to be built before it is restored: call it once before the loop")',
-        f"        for seed, value in zip({seeds}(parts[name]), seeds):",
+        f"        for seed, value in zip({seeds}(part), seeds):",
         "            seed.assign(value)",
         "",
         "",
