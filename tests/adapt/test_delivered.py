@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import numpy as np
 import pytest
 from checked import adapt, said
@@ -276,6 +278,70 @@ def test_a_folder_that_a_flag_makes_a_result_and_cannot_be_told_apart_is_named(r
             print([np.load(name) for name in {read}])
     """)
     assert "is a result of starts with one flag, and an input of others" in said(done, Kind.HAND)
+
+
+SETTINGS = {
+    "at the top": """
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--work-path", {how})
+        args = parser.parse_args()
+        def main():
+            {body}
+        main()
+    """,
+    "in a function": """
+        def read_options():
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--work-path", {how})
+            return parser.parse_args()
+        def main(args):
+            {body}
+        if __name__ == "__main__":
+            main(read_options())
+    """,
+    "handed on": """
+        def main(work_path):
+            args = argparse.Namespace(work_path=work_path)
+            {body}
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--work-path", {how})
+        args = parser.parse_args()
+        main(**vars(args))
+    """,
+    "another folder": """
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--work-path", {how})
+        parser.add_argument("--log-dir", default="logs")
+        args = parser.parse_args()
+        os.makedirs(args.log_dir, exist_ok=True)
+        open(args.log_dir + "/log.txt", "w").write("begun")
+        {body}
+    """,
+}
+READS_SETTINGS = (
+    'settings = json.load(open(args.work_path + "/config.json")); '
+    'open(args.work_path + "/result.txt", "w").write(settings["name"]); print(settings["name"])'
+)
+
+
+@pytest.mark.parametrize("how", ["required=True", 'default="experiments/b"'])
+@pytest.mark.parametrize("shape", SETTINGS)
+def test_settings_in_the_folder_of_results_are_found_where_the_option_says(shape, how, tmp_path):
+    done = adapt("import argparse, json, os\n" + dedent(SETTINGS[shape].format(how=how, body=READS_SETTINGS)))
+    home, results = tmp_path / "home", tmp_path / "out"
+    for name in "ab":
+        (home / "experiments" / name).mkdir(parents=True)
+        (home / "experiments" / name / "config.json").write_text(f'{{"name": "{name}"}}')
+    before = sorted(home.rglob("*"))
+    chosen = "--work-path=experiments/a"
+    assert play(done.text, home, chosen, f"--train_url={results}").output == "a\n", done.text
+    assert sorted(home.rglob("*")) == before
+    assert [each.read_text() for each in results.rglob("result.txt")] == ["a"]
+    if "required" in how:
+        assert "--work-path" in said(done, Kind.DIFFERS) and "must still be given" in said(done, Kind.DIFFERS)
+    else:
+        results = tmp_path / "other"
+        assert play(done.text, home, f"--train_url={results}").output == "b\n", done.text
 
 
 PLAYED = "import os\nfrom stable_baselines3 import PPO\nfrom parts import world\n"

@@ -8,7 +8,7 @@ from outlast.adapt.arguments.setup import Setup, Value
 from outlast.adapt.needs import Needs, Role
 from outlast.adapt.placing.company import Company, company_of
 from outlast.adapt.placing.configs import set_entries
-from outlast.adapt.placing.delivered import look_elsewhere
+from outlast.adapt.placing.delivered import look_elsewhere, still_read
 from outlast.adapt.placing.folders import hold_back
 from outlast.adapt.placing.implied import tell_folders
 from outlast.adapt.placing.others import replace_others
@@ -31,13 +31,17 @@ class Connecting:
     def connect(self, setup: Setup, values: Mapping[Role, Value]) -> list[str]:
         """Change every place; lines that are to run as soon as the values are known."""
         lines: list[str] = []
+        kept: set[str] = set()
         for role, value in values.items():
             name = self._needs.options[role]
             company = company_of(role, self._paths, setup.options, self._elsewhere.get(role, ()))
             self._replace(role, value, name, company)
             if self._paths.options.get(role) and not setup.is_read(name):
+                if role is Role.OUTPUT:
+                    kept = still_read(self._sight.delivered, self._paths, setup.options, name)
                 lines += wire_options(
-                    self._draft, setup, role, name, value, self._paths.options[role], company.written
+                    self._draft, setup, role, name, value, self._paths.options[role], company.written,
+                    kept if role is Role.OUTPUT else (),
                 )  # fmt: skip
             if role is Role.OUTPUT and not setup.is_read(name):
                 lines += make_below(self._draft, setup, self._paths, value.first)
@@ -51,7 +55,7 @@ class Connecting:
         is_free = not self._sight.has_weights and not self._sight.fetched
         brought = {role: value for role, value in values.items() if role is not Role.WEIGHTS or is_free}
         look_elsewhere(
-            self._draft, self._sight.delivered, self._paths, brought, self._needs.options, setup.options
+            self._draft, self._sight.delivered, self._paths, brought, self._needs.options, setup.options, kept
         )  # fmt: skip
         return lines
 

@@ -48,6 +48,16 @@ def variable(name: str) -> str:
     return f"CONTRACT_{name.upper()}"
 
 
+def old_variable(name: str) -> str:
+    """Where functions, modules and processes find the folder that an option named before it followed the contract's."""
+    return variable(f"before_{name}")
+
+
+def old_place(name: str) -> str:
+    """That folder, as an expression."""
+    return f'os.environ.get("{old_variable(name)}")'
+
+
 _PASSED = ("data_url", "train_url", "output_path", "pretrain_url", "num_gpus", "aim_repo")
 #: Every name by which some contract's value is known; such an option is never taken for the script's own.
 PASSED = frozenset({*_PASSED, *map(variable, _PASSED)})

@@ -15,6 +15,7 @@ from outlast.adapt.arguments.wholes import is_taken_whole
 from outlast.adapt.connecting import Connecting
 from outlast.adapt.needs import HELP, Needs, Role
 from outlast.adapt.placing.copying import tell_copying
+from outlast.adapt.placing.delivered import still_read
 from outlast.adapt.placing.downloads import report_downloads, stop_downloads
 from outlast.adapt.placing.fetched import leave_out
 from outlast.adapt.placing.fetched_files import tell_asked
@@ -155,6 +156,9 @@ class Script:
             if name in setup.options or not insisted or not is_whole:
                 continue
             option = setup.options[insisted[0]]
+            # Nothing else tells where a file lies that is looked for in that folder.
+            if role is Role.OUTPUT and insisted[0] in still_read(self.sight.delivered, paths, setup.options, name):
+                continue
             if relax(self.draft, setup, option, name):
                 continue
             where = option.call or self.draft.first

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -17,7 +17,7 @@ from outlast.adapt.arguments.moments import Moments
 from outlast.adapt.arguments.setup import Option, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
-from outlast.adapt.needs import Role
+from outlast.adapt.needs import Role, old_place
 from outlast.adapt.placing.flags import is_flagged
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.folders import is_result
@@ -265,11 +265,22 @@ def _asks_for(draft: Draft, flow: Flow, asked: Use, read: Use) -> bool:
     return around is None or not any(tail(each.func) in _REMOVES for each in draft.calls(around))
 
 
+def still_read(found: Sequence[Delivered], paths: Paths, options: dict[str, Option], name: str) -> set[str]:
+    """Options that give way to `name`, the output folder, and say where something lay that is looked for there."""
+    places = paths.options.get(Role.OUTPUT, {})
+    read = {each.use.option for each in found if each.use.literal is None and not each.instead}
+    given_way = {own for own in places if own in options and options[own] is not options.get(name)}
+    return {own for own in given_way if own in read and not options[own].is_many}
+
+
 def look_elsewhere(
     draft: Draft, found: Sequence[Delivered], paths: Paths, values: dict[Role, Value],
-    names: dict[Role, str], options: dict[str, Option],
+    names: dict[Role, str], options: dict[str, Option], kept: Collection[str] = (),
 ) -> None:  # fmt: skip
-    """Let each reading take what was delivered while the output folder lacks it."""
+    """Let each reading take what was delivered while the output folder lacks it.
+
+    `kept`: options whose old place is known while the script runs.
+    """
     output = values.get(Role.OUTPUT)
     if output is None or not found:
         return
@@ -284,7 +295,9 @@ def look_elsewhere(
             source = f"--{names[each.role]}, else from where it was" if each.role in values else "where it was"
             draft.say(Kind.CHANGED, "paths", node, f"{draft.source(node)} is loaded from {source}")
             continue
-        given = [output.at(node), _before(draft, each.use, places, paths, options)]
+        is_kept = each.use.literal is None and each.use.option in kept
+        before = old_place(each.use.option) if is_kept else _before(draft, each.use, places, paths, options)
+        given = [output.at(node), before]
         if each.role in values:
             brought = values[each.role].at(node)
             given.append(brought)

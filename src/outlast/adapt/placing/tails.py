@@ -47,6 +47,10 @@ class Tails:
             return f'os.path.join({folder}, *os.path.normpath("/" + {source}).split("/")[-{self._count}:])'
         return f"os.path.join({folder}, os.path.basename(os.path.normpath({source})))"
 
+    def above(self, source: str) -> str:
+        """The expression of the folder that gave way: what lies before the part that `of` keeps."""
+        return "os.path.dirname(" * self._count + f"os.path.normpath({source})" + ")" * self._count
+
     @property
     def said(self) -> str:
         return "by the end of its path" if self.is_found or self._count > 1 else "by its last name"

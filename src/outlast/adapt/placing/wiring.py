@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from outlast.adapt.arguments.setup import Option, Setup, Value
 from outlast.adapt.draft import Draft
-from outlast.adapt.needs import Role
+from outlast.adapt.needs import Role, old_variable
 from outlast.adapt.placing.company import is_apart
 from outlast.adapt.placing.sites import declaring
 from outlast.adapt.placing.tails import Tails
@@ -36,10 +36,11 @@ def wire_options(
     given: Value,
     options: dict[str, bool],
     written: Sequence[str] = (),
+    kept: Collection[str] = (),
 ) -> list[str]:
     """Lines that give the contract's option to the options the script has for the same thing.
 
-    `written`: folders that stand in the script.
+    `written`: folders that stand in the script; `kept`: options whose old place something is still looked for in.
     """
     lines: list[str] = []
     endings: list[str] = []
@@ -66,7 +67,7 @@ def wire_options(
         whole = role is Role.WEIGHTS or (is_folder and all(parents.get(each) == own for each in others))
         if whole and role is not Role.WEIGHTS and option.default.strip("./"):
             whole = not any(is_apart(place, option.default) for place in written)
-        if whole and not _let_out(draft, setup, option, value):
+        if whole and own not in kept and not _let_out(draft, setup, option, value):
             advice = f"pass it yourself: outlast run … -- {own.upper()}"
             draft.say(Kind.HAND, "options", where, f"{own} must be given, and --{name} cannot stand for it", advice)
             continue
@@ -84,10 +85,22 @@ def wire_options(
         new = f"[{new} for each in {target}]" if option.is_many else new
         is_open = not whole and not option.default and not option.is_required and not option.is_positional
         asked = option.asked(target, is_set=not whole) or (target if is_open else "")
-        lines += [f"    if {asked}:", f"        {target} = {new}"] if asked else [f"    {target} = {new}"]
-        if whole and (option.is_positional or option.is_required) and setup.missing(option):
+        changes = [f"{target} = {new}"]
+        if own in kept:
+            old = target if whole else tails.above(target)
+            old = setup.own_value(parents[own]) if own in parents else old
+            changes.insert(0, f'os.environ["{old_variable(own)}"] = str({old} or "")  # for what lies there')
+        lines += [f"    if {asked}:"] if asked else []
+        lines += [f"{'        ' if asked else '    '}{change}" for change in changes]
+        is_insisted = option.is_positional or option.is_required
+        if whole and is_insisted and own not in kept and setup.missing(option):
             endings += [f"elif {target} is None:", *setup.missing(option)]
         said = f"{shown} follows --{name}{'' if whole or own in parents else f' {tails.said}'}"
+        if whole and is_insisted and own in kept:
+            said += ", and must still be given, as the script also reads what lies in that folder"
+            words = option.name.upper() if option.is_positional else f"{shown}=FOLDER"
+            draft.say(Kind.DIFFERS, "options", where, said, f"pass it as before: outlast run … -- {words}")
+            continue
         if whole or option.default or option.is_set:
             # Of an option that is known by its name alone, no default tells what it holds.
             is_sure = role is Role.WEIGHTS and (not is_folder or bool(option.default) or "dir" in own)
