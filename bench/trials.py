@@ -23,6 +23,7 @@ import shutil
 import signal
 import subprocess
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 from bench.common import SCRIPTS
@@ -31,12 +32,14 @@ from outlast.operations.adapt import Adaptation, adapt
 #: What differs between two runs without being a result: times, dates, addresses in memory.
 _PASSING = re.compile(
     r"(?i)\d+(?:\.\d+)? ?(?:s|sec|secs|seconds|ms|us|it/s)(?:/step|/epoch)?\b|\d+: ?\d\d(?:: ?\d\d)?(?:[.,]\d+)?"
-    r"|0x[0-9a-f]+|\d{4}-\d\d-\d\d|(?:time|runtime|per_second)\W+\d+\.\d+(?: \(\d+\.\d+\))?"
+    r"|0x[0-9a-f]+|\d{4}-\d\d-\d\d|(?:time|runtime|per_second)\W+\d+(?:\.\d+)?(?: \(\d+\.\d+\))?"
 )
 #: What libraries say of themselves, with numbers of processes and clocks.
 _ASIDE = re.compile(r"Warning|^(?:[IWE]\d{4} |\[?(?:WARNING|INFO|ERROR)\b)|^ +warnings\.warn")
 #: How far a round is, as often as the machine's pace allows: only its end is the same in each run.
 _UNDER_WAY = re.compile(r"(\d+)/(\d+)\b.*━")
+#: Files that name the moment of their making, or are the checkpoint itself: no result of the script.
+_OWN = re.compile(r"(?:^|/)(?:resume[\w.-]*|events\.out\.tfevents[^/]*)$")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _OUTPUT = {"xihe": "output_path"}
 _LAST_LINES = 3
@@ -109,12 +112,12 @@ def judge(trial: Trial, work: Path, seed: int) -> Verdict:
     _add_home(trial, at_home)
     after = _run(trial, at_home)
     verdict.without_options += _differences(before, after, before.lines, after.lines)
-    moved = before.files.keys() ^ after.files.keys()
+    moved = _timeless(before.files) ^ _timeless(after.files)
     verdict.without_options += [f"{name} is only in one of both" for name in sorted(moved)]
 
     output = work / "output"
     straight = _run_with_options(trial, fitted, work / "straight", output)
-    made = _files(output)
+    made = {name: content for name, content in _files(output).items() if not _OWN.search(name)}
     if straight.code:
         verdict.with_options.append(straight.last_words)
         return verdict
@@ -176,10 +179,14 @@ def _run(trial: Trial, place: Path, *options: str, kill_at: int = 0) -> Ran:
     ) as child:  # fmt: skip
         late = threading.Timer(trial.limit_s, _end, (child,))
         late.start()
-        lines = []
+        lines: list[str] = []
+        warned = False
         assert child.stdout is not None
         for line in child.stdout:
-            lines += _results_of(line.replace(str(place), ""))
+            # Below a warning stands the line of code that it is about.
+            if not (warned and line.startswith("  ")):
+                lines += _results_of(line.replace(str(place), ""))
+            warned = "Warning: " in line
             if kill_at and len(lines) >= kill_at:
                 _end(child)
         code = child.wait()
@@ -223,6 +230,11 @@ def _files(place: Path) -> dict[str, str]:
             if path.suffix not in (".pyc", ".orig") and path.is_file():
                 found[str(path.relative_to(place))] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
+
+
+def _timeless(files: Iterable[str]) -> set[str]:
+    """Names without their numbers: `runs/Nov18_07-37-17/log.txt` is another one in each start."""
+    return {re.sub(r"[A-Z][a-z]{2}\d\d|\d+", "#", name) for name in files}
 
 
 def _differences(one: Ran, other: Ran, expected: list[str], said: list[str]) -> list[str]:
