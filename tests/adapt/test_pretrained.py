@@ -42,12 +42,20 @@ def test_a_model_that_starts_from_nothing_is_left_alone(call):
         ('VGG16(weights="imagenet", top=3)', 'VGG16(weights=contract.pretrain_url or "imagenet", top=3)'),
         ('VGG16(False, "imagenet")', 'VGG16(False, contract.pretrain_url or "imagenet")'),
         ("VGG16(include_top=False)", 'VGG16(include_top=False, weights=contract.pretrain_url or "imagenet")'),
+        ('VGG16(weights="in/notop.h5")', 'VGG16(weights=contract.pretrain_url or "in/notop.h5")'),
+        ("VGG16(False, START)", "VGG16(False, contract.pretrain_url or START)"),
     ],
 )  # fmt: skip
 def test_keras_takes_the_given_file(before, after):
-    done = adapt(f"from tensorflow.keras.applications import VGG16\nbase = {before}\n", "xihe")
+    head = "from tensorflow.keras.applications import VGG16\n"
+    done = adapt(f"{head}START = 'imagenet'\nbase = {before}\n", "xihe")
     assert f"base = {after}\n" in done.text
     assert "network" not in said(done, Kind.HAND)
+
+
+def test_keras_is_told_no_file_where_it_begins_with_nothing():
+    done = adapt("from keras.applications import VGG16\na = VGG16(weights=None)\n", "xihe")
+    assert "pretrain_url" not in done.text
 
 
 def test_one_file_cannot_be_the_weights_of_two_models():

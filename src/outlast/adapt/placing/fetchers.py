@@ -49,6 +49,8 @@ _TOOL = re.compile(
 _KNOWN_WEIGHTS = re.compile(r"imagenet|IMAGENET|DEFAULT|[\w.]+_Weights\.")
 #: libraries whose models fetch weights when they are told no other thing: keyword, what it is by default
 _ENCODERS = re.compile(r"segmentation_models_pytorch\.[A-Z]\w*|segmentation_models_pytorch\.create_model")
+#: models of Keras, which take a name that Keras knows, or a file
+KERAS_MODEL = re.compile(r"(?:tensorflow\.)?(?:python\.)?keras\.applications\.(?:\w+\.)*[A-Z]\w*$")
 _EFFICIENT = re.compile(r"efficientnet-b\d")
 _ADDRESS = re.compile(r"(?:https?|ftp)://", re.I)
 #: readers of files, which `load_dataset` takes in place of a data set's name

@@ -33,7 +33,7 @@ from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import is_question
 from outlast.adapt.placing.rebound import gather, join_once
 from outlast.adapt.placing.roles import Roles, by_look
-from outlast.adapt.placing.sinks import HELPER, Sink, is_weights_file
+from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen
@@ -135,7 +135,7 @@ def find_paths(
         if (
             use.sink.is_guess
             and use.role is Role.WEIGHTS
-            and not is_weights_file(flow.full(use) if use.literal else "")
+            and not is_taken_weights(draft, use.sink, flow.full(use) if use.literal else "")
             and not (use.literal is not None and flow.full(use) in saved)
         ):
             continue

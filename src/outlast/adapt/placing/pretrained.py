@@ -14,7 +14,7 @@ import libcst as cst
 from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
-from outlast.adapt.placing.fetchers import constant, is_told_place, takes_known_name
+from outlast.adapt.placing.fetchers import KERAS_MODEL, constant, is_told_place, takes_known_name
 from outlast.adapt.placing.sites import enclosed
 from outlast.adapt.resuming.rounds import are_alternatives
 from outlast.adapt.wrapping import add_argument
@@ -22,7 +22,6 @@ from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
 
 RULE = "downloads"
-_KERAS = re.compile(r"(?:tensorflow\.)?(?:python\.)?keras\.applications\.(?:\w+\.)*[A-Z]\w*$")
 _TORCHVISION = "torchvision.models"
 #: calls that look into torch's folder, unless they are told another one by `model_dir`
 _HUB = re.compile(
@@ -94,13 +93,12 @@ class Pretrained:
         """Let the weights come from the option; returns lines to be put where it becomes known."""
         draft = self._draft
         for call in self.keras:
-            value = f'{given.at(call)} or "imagenet"'
             named = argument(call, "weights")
             old = named.value if named is not None else positional(call, 1)
             if old is None:
-                add_argument(draft, call, f"weights={value}")
+                add_argument(draft, call, f'weights={given.at(call)} or "imagenet"')
             else:
-                draft.replace(old, value)
+                draft.replace(old, f"{given.at(call)} or {draft.source(old)}")
             self._say(call, name, f"the file {tail(call.func)} fetches (Keras keeps it in ~/.keras/models)")
         for call in self.named:
             self._take(call, given, name)
@@ -203,11 +201,12 @@ def _is_done(draft: Draft, call: cst.Call) -> bool:
 
 def is_keras_model(draft: Draft, call: cst.Call) -> bool:
     """Whether a model of Keras begins with weights that are fetched."""
-    if not _KERAS.match(draft.resolve(call.func)) or any(arg.star for arg in call.args):
+    if not KERAS_MODEL.match(draft.resolve(call.func)) or any(arg.star for arg in call.args):
         return False
     named = argument(call, "weights")
     given = named.value if named is not None else positional(call, 1)
-    return inner(given) == "imagenet" if given is not None else True  # it is what Keras takes when nothing is said
+    # It is what Keras takes when nothing is said.
+    return constant(draft, given) == "imagenet" if given is not None else True
 
 
 def looks_into_hub(draft: Draft, call: cst.Call) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import builtins
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import TRAINING_ARGUMENTS, is_library
 from outlast.adapt.needs import Role
-from outlast.adapt.placing.fetchers import takes_known_name
+from outlast.adapt.placing.fetchers import KERAS_MODEL, takes_known_name
 from outlast.adapt.placing.keywords import handed_over, told_by_name
 from outlast.adapt.placing.writers import is_elsewhere, takes_over, written
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
@@ -144,6 +144,8 @@ _SAVES = re.compile(r"_*(?:save|save_\w+|(?:dump|export|write)_\w+|\w+_save|save
 #: functions and methods from elsewhere that load weights from a file: `load_checkpoint`, `restore_model`
 _LOADS = re.compile(r"load|load_\w+|\w+_load|load[A-Z]\w*|restore\w*")
 _WEIGHTS_FILE = re.compile(r"[^/]\.(?:pth?|ckpt|bin|safetensors|tar|pdparams)$")
+#: what else is a file of weights where a model takes it; elsewhere it may be data
+_MODEL_FILE = re.compile(r"[^/]\.(?:h5|hdf5|keras)$")
 #: keywords that say what is handed over, whoever takes it
 _DATA_KEYWORDS = frozenset("root data_root data_dir data_path dataset_path dataset_dir datadir root_dir".split())
 #: what has a root for weights: `get_model_file(name, root="~/.models")`
@@ -156,6 +158,12 @@ _NOT_FOLDERS = frozenset({"mindspore.dataset.GeneratorDataset", "mindspore.datas
 def is_weights_file(text: str) -> bool:
     """Whether a file holds weights beyond doubt."""
     return _WEIGHTS_FILE.search(text) is not None
+
+
+def is_taken_weights(draft: Draft, sink: Sink, text: str) -> bool:
+    """Whether a text that a call may take for weights is a file of them, and no name that it knows (`"imagenet"`)."""
+    is_model = KERAS_MODEL.match(draft.resolve(sink.call.func)) is not None
+    return is_weights_file(text) or (is_model and _MODEL_FILE.search(text) is not None)
 
 
 def find_sinks(draft: Draft) -> list[Sink]:
@@ -275,6 +283,9 @@ def _sink(draft: Draft, call: cst.Call) -> Sink | None:
         return _at(call, 0, "path", Role.DATA, True)
     if name.startswith("mindspore.dataset.") and last.endswith("Dataset") and name not in _NOT_FOLDERS:
         return _at(call, 0, "dataset_dir", Role.DATA, True)
+    if KERAS_MODEL.match(name):
+        taken = _at(call, 1, "weights", Role.WEIGHTS, False)
+        return replace(taken, is_guess=True) if taken is not None else None  # or "imagenet"
     return _method(draft, call, name, last)
 
 
