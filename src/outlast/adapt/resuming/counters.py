@@ -11,7 +11,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.migrate.tree import dotted, positional, tail
 
-_TRAINING = r"epochs?|steps?|iter|itr|iters|iterations?|rounds?|gen|generation|episodes?"
+_TRAINING = r"epochs?|steps?|iter|itr|iters|iterations?|rounds?|gen|generation|epi?|episodes?"
 _ROUND = re.compile(
     rf"_|e|ep|it|trial|t|k|i|(?:\w+_)?n?(?:{_TRAINING})(?:_?(?:num|idx|index|i|id|no|count|counter))?", re.I
 )
