@@ -73,6 +73,13 @@ def test_weights_that_a_script_reads_itself_lie_beside_those_that_torch_fetches(
     assert "a copy of ~/.cache/torch/hub: it holds the folder checkpoints" in said(done, Kind.CHANGED)
 
 
+def test_names_that_are_put_right_behind_a_folder_of_weights_lie_in_it():
+    done = adapt(
+        "import torch\nfolder = './models/'\na, b = torch.load(folder + 'a.pth'), torch.load(folder + 'b.pth')\n"
+    )
+    assert """folder = os.path.join(contract.pretrain_url or './models/', "")""" in done.text
+
+
 def test_a_model_that_is_called_after_its_data_is_no_data():
     text = r"""net.load_state_dict(torch.load(r"D:\me\models\port_dataset\net2.pth"))"""
     done = adapt(f"{_HEAD}net = models.resnet18(pretrained=True)\n{text}\n")

@@ -109,6 +109,9 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
         for site in sites:
             given, source, part = value.at(site.literal), draft.source(site.literal), stem_of(site.text, stems)
             new = f'{given} + "{site.text[len(part) :]}" if {given} else {source}' if part else f"{given} or {source}"
+            if site.text.endswith("/"):  # a name may follow right behind it
+                draft.need_import("os")
+                new = f'os.path.join({new}, "")'
             advice = "" if site.is_asked else declaring(name, is_folder=site.is_folder)
             _change(draft, site.literal, enclosed(draft, site.literal, new), name, advice)
         return True
