@@ -51,6 +51,42 @@ def test_settings_that_only_modules_use_are_set_where_the_script_reads_them(way,
     assert given.lines == ["new"] and (out / "w.txt").read_text() == "new", given.error
 
 
+def test_settings_that_become_fields_are_set_behind_that(tmp_path):
+    """`config["root"]` as it was read, `config.root` as modules ask for it."""
+    code = tmp_path / "code"
+    program = Program(
+        code,
+        train="""
+            import json
+            from rows import first_row
+
+            class AttrDict(dict):
+                __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__
+
+            def main():
+                with open("config.json") as file:
+                    config = json.load(file)
+                config = AttrDict(config)
+                print(first_row(config))
+
+            main()
+        """,
+        rows="""
+            import os
+            def first_row(config):
+                return open(os.path.join(config.root, "x.csv")).readline().strip()
+        """,
+    )
+    (code / "config.json").write_text('{"root": "rows"}')
+    for folder, text in ((code / "rows", "old"), (tmp_path / "data", "new")):
+        folder.mkdir()
+        (folder / "x.csv").write_text(text)
+    program.adapt()
+    assert program.run().lines == ["old"]
+    given = program.run("--data_url", str(tmp_path / "data"))
+    assert given.lines == ["new"], given.error
+
+
 def test_a_setting_of_a_module_that_cannot_be_set_is_named(tmp_path):
     program = Program(
         tmp_path,

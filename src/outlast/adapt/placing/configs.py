@@ -141,9 +141,10 @@ class Configs:
         """The entry of a configuration that code of another file takes by these keys; None where it cannot be set."""
         if found := self._merged(role, use, root, keys):
             return found
-        for name, call in self._got:
-            if Namespaces(self._draft, call).at(root) != root.value:
+        for name, first in self._got:
+            if Namespaces(self._draft, first).at(root) != root.value:
                 continue
+            call = self._converted(name, first)
             is_text = all(isinstance(key, str) for key in keys)
             if not keys or (any(isinstance(key, str) for key in keys) and not (is_text and self._has_fields(call))):
                 return None
@@ -154,6 +155,12 @@ class Configs:
                 spelled += f".{key}" if isinstance(key, str) else f"[{shown}]"
             return Entry(role, call, spelled, use.is_folder, (), spelled in self._set, " and ".join(asked))
         return None
+
+    def _converted(self, name: str, call: cst.Call) -> cst.Call:
+        """The last call that makes something else of what another one gave: `config = EasyDict(config)`."""
+        later = [each for own, each in self._got if own == name and self._draft.start(each) > self._draft.start(call)]
+        of_it = [each for each in later if any(dotted(arg.value) == name for arg in each.args)]
+        return of_it[-1] if of_it else call
 
     def _merged(
         self, role: Role, use: Use, root: cst.CSTNode, keys: Sequence[cst.BaseExpression | str]
