@@ -265,3 +265,28 @@ def test_what_a_library_calls_alike_says_nothing_of_a_method(tmp_path):
     )
     program.adapt()
     assert program.text("nets.py").count('os.environ.get("CONTRACT_TRAIN_URL") or "./models"') == 2
+
+
+def test_a_folder_of_weights_and_results_is_that_of_the_results(tmp_path):
+    code, out = tmp_path / "code", tmp_path / "out"
+    program = Program(
+        code,
+        config="""
+            saved = "./models/"
+            start = saved + "start.pth"
+        """,
+        train="""
+            import config
+            import torch
+
+            print(torch.load(config.start))
+            torch.save([2], "{}{}.pth".format(config.saved, "last"))
+        """,
+    )
+    done = program.adapt()
+    assert any("holds results, and weights" in each.message for each in done.findings)
+    for folder in (code / "models", out):
+        folder.mkdir()
+        (folder / "start.pth").write_bytes(b"\x80\x04]\x94K\x01a.")  # [1], as pickle has it
+    assert program.run("--train_url", str(out)).lines == ["[1]"]
+    assert (out / "last.pth").exists() and not (code / "models/last.pth").exists()

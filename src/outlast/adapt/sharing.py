@@ -18,7 +18,7 @@ from outlast.adapt.placing.folders import find_guards
 from outlast.adapt.placing.options import SETTINGS
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.sites import Site, text_of
-from outlast.adapt.placing.sources import Use
+from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.settings import Stray, is_merged, take_strays
 from outlast.adapt.sight import Sight
 from outlast.migrate.engine import Kind
@@ -269,12 +269,27 @@ def _place(sight: Sight, role: Role, way: Use) -> None:
         if id(way.other) not in known:
             paths.others.setdefault(role, []).append(way)
         return
-    if any(site.literal is way.literal for sites in paths.sites.values() for site in sites):
+    before = next((each for each, sites in paths.sites.items() if any(s.literal is way.literal for s in sites)), None)
+    if before is not None:
+        if {before, role} == {Role.WEIGHTS, Role.OUTPUT}:
+            _give_to_results(sight, before, way.literal)
         return
     text = text_of(way.literal)
     is_folder = way.is_folder or not _SUFFIX.search(text)
     paths.sites.setdefault(role, []).append(Site(way.literal, text, is_folder))
     paths.known.add(id(way.literal))
+
+
+def _give_to_results(sight: Sight, before: Role, literal: Literal) -> None:
+    """Where weights and results share a folder, it is that of the results: they would be lost among an input."""
+    sites = sight.paths.sites
+    moved = [site for site in sites.get(before, ()) if site.literal is literal and before is not Role.OUTPUT]
+    if not moved:
+        return
+    sites[before] = [site for site in sites[before] if site.literal is not literal]
+    sites.setdefault(Role.OUTPUT, []).extend(moved)
+    said = f"{sight.draft.source(literal)} holds results, and weights that are loaded from there"
+    sight.draft.say(Kind.DIFFERS, "paths", literal, said, "bring weights that must be there first to the output folder")
 
 
 def _definitions(sight: Sight) -> Iterator[tuple[str, cst.BaseExpression]]:
