@@ -42,10 +42,11 @@ def test_any_interleaving_of_runners_kills_pushes_pulls_and_fences_keeps_the_pro
     ids = Checkpoints(bench.home, RUN).ids()
     committed = [name for runner in bench.runners.values() for name in runner.committed_before_end]
     assert set(committed) <= set(ids)
-    # The newest checkpoint is that of the newest stint which committed any: nobody who was forgotten overtakes it.
+    # The newest checkpoint is of the newest stint which committed any: nobody who was forgotten overtakes it. A runner
+    # that commits behind its own end, before it is heard of, may be that of a later stint.
     if committed:
         newest = max(layout.checkpoint_order(name) for name in committed)
-        assert layout.checkpoint_order(ids[-1])[0] == newest[0]
+        assert layout.checkpoint_order(ids[-1]) >= newest
 
 
 def test_the_same_holds_between_a_folder_and_a_bucket(tmp_path, seaweed):
