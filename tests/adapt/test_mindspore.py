@@ -109,6 +109,63 @@ def test_fit_goes_on_as_train_does():
     assert 'if "initial_epoch" in inspect.signature(model.fit).parameters:' in done.text
 
 
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("[LossMonitor()]", "[LossMonitor()] + "),
+        ("LossMonitor()", "[LossMonitor()] + "),
+        ("told", "(list(told) if isinstance(told, (list, tuple)) else [told] if told else []) + "),
+    ],
+)
+def test_callbacks_may_be_one_or_none(given, written):
+    done = adapt(f"""
+        import mindspore as ms
+        from mindspore.train.callback import LossMonitor
+        told = [LossMonitor()] if rank == 0 else None
+        model = ms.Model(net)
+        model.train(9, data, callbacks={given})
+    """)
+    assert f"callbacks={written}resume_callbacks" in done.text
+
+
+def test_of_several_processes_that_train_a_model_the_first_saves():
+    text = """
+        import mindspore as ms
+        from mindspore.communication import init
+        init()
+        model = ms.Model(net)
+        model.train(9, data)
+    """
+    is_other = 'if epoch == self.last or not (os.environ.get("RANK_ID"'
+    assert is_other in adapt(text).text
+    assert is_other not in adapt(text.replace("        init()\n", "").replace("init", "other")).text
+
+
+def test_a_loop_between_functions_sees_what_is_around_them():
+    done = adapt("""
+        import mindspore as ms
+        from mindspore import nn
+        from nets import resnet50, data
+        def train(net, epochs):
+            optimizer = nn.SGD(net.trainable_params())
+            loss_fn = nn.MSELoss()
+            def forward(x, y):
+                return loss_fn(net(x), y)
+            grad_fn = ms.value_and_grad(forward, None, optimizer.parameters)
+            def step(x, y):
+                loss, grads = grad_fn(x, y)
+                optimizer(grads)
+                return loss
+            def rounds(model, data):
+                for epoch in range(epochs):
+                    for x, y in data.create_tuple_iterator():
+                        step(x, y)
+            rounds(net, data)
+        train(resnet50(10), 9)
+    """)
+    assert done.is_complete and set(saved(done)) in ({"model", "optimizer"}, {"net", "optimizer"})
+
+
 @pytest.mark.parametrize(("shuffle", "differs"), [("", True), (", shuffle=True", True), (", shuffle=False", False)])
 def test_one_training_with_a_seed_tells_of_the_order(shuffle, differs):
     text = f"""

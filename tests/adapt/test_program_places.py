@@ -290,3 +290,32 @@ def test_a_folder_of_weights_and_results_is_that_of_the_results(tmp_path):
         (folder / "start.pth").write_bytes(b"\x80\x04]\x94K\x01a.")  # [1], as pickle has it
     assert program.run("--train_url", str(out)).lines == ["[1]"]
     assert (out / "last.pth").exists() and not (code / "models/last.pth").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "is_replaced"),
+    [('TOP + "/rows"', True), ("os.path.join(TOP, 'rows')", True), ("place", False)],
+)
+def test_what_is_not_read_elsewhere_is_fetched_as_before(tmp_path, given, is_replaced):
+    program = Program(
+        tmp_path,
+        rows=f"""
+            import os
+            from somewhere import place
+            from torchvision import datasets
+
+            TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+            def rows():
+                return datasets.MNIST(root={given}, download=True)
+        """,
+        train="""
+            from rows import rows
+
+            print(rows())
+        """,
+    )
+    program.adapt()
+    told = 'os.environ.get("CONTRACT_DATA_URL")'
+    assert (f"root={told} or {given}, download=not {told}" in program.text("rows.py")) is is_replaced
+    assert ("download=True" in program.text("rows.py")) is not is_replaced

@@ -31,6 +31,8 @@ _HOLDERS = re.compile(
 _PLACE = re.compile(r"dir|path|folder|root|file|dest|out|ckpt|checkpoint|log|data|result|save|weights|model", re.I)
 _NO_FILE = re.compile(r"[a-z0-9]+://|/dev/(?!shm/)|/proc/|/sys/", re.I)
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
+#: expressions that no other file can have a say in: `os.path.join(HERE, "rows")`, `HERE + "/rows"`
+_PUT_TOGETHER = (cst.Call, cst.BinaryOperation)
 #: stands for the calls of other files
 _CALL = cst.Call(cst.Name("settings"))
 
@@ -73,20 +75,19 @@ def settle(sights: Sequence[Sight], entry: Sight) -> None:
                 is_unnamed = isinstance(use.other, cst.Name) and sight.flow.function_of(use.other) is not None
                 is_home = is_option or is_unnamed or is_merged(sight, use, entry.draft)
                 found = None if is_home else _home(homes.get(tail(use.other), []), sight, role, use)
+                is_own = isinstance(use.other, _PUT_TOGETHER) or _is_of_library(sight, use)
                 if found is not None:
                     moved += found
-                elif not is_option and (
-                    sight is entry or is_unnamed or isinstance(use.other, cst.Call) or _is_of_library(sight, use)
-                ):
+                elif is_option:
+                    pass  # it follows where it is parsed
+                elif sight is entry or is_unnamed or is_own:
                     kept.append(use)
-                elif sight is not entry and not is_option and isinstance(use.other, cst.Attribute | cst.Subscript):
+                elif isinstance(use.other, cst.Attribute | cst.Subscript):
                     if role is Role.DATA and SETTINGS.search(tail(use.other)):
                         continue  # settings travel with the code
                     strays.append((sight, role, use))
-                elif role is not Role.OUTPUT and _is_at_home(homes.get(tail(use.other), [])):
-                    at = use.put or use.sink.path
-                    said = f"{sight.draft.source(at)[:60]} stays as it is: it lies below the home of whoever starts it"
-                    sight.draft.say(Kind.DIFFERS, "paths", at, said, "bring it there before the training starts")
+                else:
+                    _leave(sight, role, use, _is_at_home(homes.get(tail(use.other), [])))
             sight.paths.others[role] = kept
     _leave_made(sights)
     if len(sights) > 1:
@@ -98,6 +99,16 @@ def settle(sights: Sequence[Sight], entry: Sight) -> None:
         # What no file of the program says comes from a configuration that is read: it is set where that is got.
         entry.paths.entries = take_entries(entry.draft, entry.paths)
         take_strays(entry, strays)
+
+
+def _leave(sight: Sight, role: Role, use: Use, is_at_home: bool) -> None:
+    """A place that no file of the program has stays as it is, and what is fetched to it goes on being fetched."""
+    draft = sight.draft
+    sight.downloads[:] = [each for each in sight.downloads if use.sink.call not in draft.above(each)]
+    if role is not Role.OUTPUT and is_at_home:
+        at = use.put or use.sink.path
+        said = f"{draft.source(at)[:60]} stays as it is: it lies below the home of whoever starts it"
+        draft.say(Kind.DIFFERS, "paths", at, said, "bring it there before the training starts")
 
 
 def _share_guards(sights: Sequence[Sight], homes: Mapping[str, list[tuple[Sight, cst.BaseExpression]]]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.cells import are_spread
 from outlast.adapt.resuming.loops import keyword_or_place
+from outlast.adapt.resuming.parameters import FIRST_PROCESS
 from outlast.adapt.resuming.rounds import refuse_repeated
 from outlast.adapt.resuming.state import RULE, Names, Refusal, place_lines
 from outlast.adapt.whole import calls_of, is_seeded
@@ -16,10 +18,15 @@ from outlast.migrate.tree import argument, dotted, tail
 
 def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:
     """`[a, b] + added`; what is not written as a list here is made one."""
-    start, end = draft.span(given)
-    if not isinstance(given, cst.List):
-        draft.insert(start, "list(")
-    draft.insert(end, f" + {added}" if isinstance(given, cst.List) else f") + {added}")
+    source = draft.source(given)
+    if isinstance(given, cst.Name):  # a list, one callback, or None where this process shall say nothing
+        source = f"(list({source}) if isinstance({source}, (list, tuple)) else [{source}] if {source} else [])"
+    draft.replace(given, f"[{source}] + {added}" if isinstance(given, cst.Call) else f"{source} + {added}")
+
+
+def _is_callback(given: cst.BaseExpression) -> bool:
+    """`LossMonitor()`, one object of a class."""
+    return isinstance(given, cst.Call) and tail(given.func)[:1].isupper()
 
 
 def plan_mindspore(draft: Draft) -> Fitted | None:
@@ -42,7 +49,7 @@ def plan_mindspore(draft: Draft) -> Fitted | None:
     callbacks = keyword_or_place(call, "callbacks", 2 if tail(call.func) == "train" else 4)
     if len(calls) > 1 or epochs is None or any(isinstance(each, cst.For | cst.While) for each in draft.above(call)):
         raise Refusal("Model.train is called more than once", statement, "save and load by hand around each call")
-    if callbacks is not None and not isinstance(callbacks, cst.List | cst.Name):
+    if callbacks is not None and not isinstance(callbacks, cst.List | cst.Name) and not _is_callback(callbacks):
         raise Refusal("the callbacks of Model.train are computed", statement, "write them as one list")
     if not draft.stands_alone(statement):
         raise Refusal("Model.train shares its line with something else", statement)
@@ -62,6 +69,8 @@ def _saver(
     source = draft.source(epochs)
     # `fit` takes only callbacks that speak of training or evaluation; `train` of 1.7 does not know these words.
     ends = "on_train_epoch_end" if tail(call.func) == "fit" else "epoch_end"
+    # Data-parallel processes hold the same weights: all load them, and one file is written by one of them.
+    is_one = f" or not ({FIRST_PROCESS})" if are_spread(draft) else ""
     add_helpers(draft, call, [ms], [
         "",
         f"class {kind}({ms}.train.callback.Callback):",
@@ -74,7 +83,7 @@ def _saver(
         f"    def {ends}(self, run_context):",
         "        now = run_context.original_args()",
         "        epoch = self.done + now.cur_epoch_num",
-        "        if epoch == self.last:",
+        f"        if epoch == self.last{is_one}:",
         "            return  # the last one is trained again after a kill: there is no training of no epochs",
         '        kept = {"outlast_epoch": epoch}',
         f'        {ms}.save_checkpoint(now.train_network, self.path + ".part.ckpt", append_dict=kept)',

@@ -30,6 +30,8 @@ from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
 
 _ITERATORS = frozenset({"create_dict_iterator", "create_tuple_iterator"})
+#: each of several processes is told its number, by the launcher of Ascend or by MPI
+FIRST_PROCESS = 'os.environ.get("RANK_ID", os.environ.get("OMPI_COMM_WORLD_RANK", "0")) == "0"'
 
 
 def mindspore_lines(
@@ -56,7 +58,7 @@ def mindspore_lines(
         random = [f"    if {names.here}:", *("    " + line for line in random)] if random else []
     before = [
         *place_lines(names, value, "resume.pkl"),
-        *([_first_process(names.here)] if names.here else []),
+        *([f"{names.here} = {FIRST_PROCESS}"] if names.here else []),
         *begin_lines(draft, values, names),
         f"if {names.folder} and os.path.exists({names.path}):",
         f'    with open({names.path}, "rb") as {held}:',
@@ -75,11 +77,6 @@ def mindspore_lines(
         f'os.replace({names.path} + ".part", {names.path})',
     ]
     return before, after
-
-
-def _first_process(here: str) -> str:
-    """Each of several processes is told its number, by the launcher of Ascend or by MPI."""
-    return f'{here} = os.environ.get("RANK_ID", os.environ.get("OMPI_COMM_WORLD_RANK", "0")) == "0"'
 
 
 def _pass_lines(draft: Draft, values: Values, names: Names) -> list[str]:

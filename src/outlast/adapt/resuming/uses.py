@@ -38,6 +38,7 @@ class Uses(Visible):
         self.functions: list[cst.FunctionDef] = []
         self._calls: dict[int, list[cst.Call]] = defaultdict(list)
         self._own: dict[int, dict[str, cst.BaseExpression]] = {}
+        self._outer = [each for each in draft.above(values.scope) if isinstance(each, cst.FunctionDef)]
         self._walk()
 
     # ---- what the loop runs
@@ -166,6 +167,11 @@ class Uses(Visible):
             roots = [(each, "") for each, chain in self.holders.items() if home in chain]
         elif scope is self.values.scope:
             roots = self._aliased(root, scope, depth) or ([(root, "")] if root in self.known else [])
+        elif any(each is scope for each in self._outer):
+            # A name of a function around the loop's own, which it sees, too, unless it has another thing by that name.
+            is_hidden = root in self.values.origins
+            roots = [(each, "") for each in (self.handed_in(root, scope) if is_hidden else [root])]
+            roots = [each for each in roots if each[0] in self.known]
         elif isinstance(scope, cst.FunctionDef) and root in parameters(scope):
             roots = [each for call in self._calls[id(scope)] for each in self._handed(call, scope, root, depth - 1)]
         elif isinstance(scope, cst.FunctionDef):
