@@ -92,6 +92,15 @@ class _Stopping:
         self.wait += 1
 
 
+class _History:
+    def on_train_begin(self, logs=None):
+        self.history, self.epoch = {}, []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epoch.append(epoch)
+        self.history.setdefault("loss", []).append(logs["loss"])
+
+
 class _Dataset:
     element_spec, drawn = None, 0
 
@@ -166,7 +175,7 @@ def _model(is_three, is_old):
 def _keras(version, monkeypatch):
     keras = types.ModuleType("keras")
     keras.Stopping, keras.Rows, keras.Model = _Stopping, _Dataset, _model(version.startswith("3"), version == "2.3.1")
-    keras.callbacks = types.SimpleNamespace(Callback=_Callback)
+    keras.callbacks = types.SimpleNamespace(Callback=_Callback, History=type("History", (_History,), {}))
     monkeypatch.setitem(sys.modules, "keras", keras)
 
 
@@ -210,7 +219,16 @@ print("second", model.weights, type(rows) is keras.Rows)
 """
 
 
-@pytest.mark.parametrize("script", [SCRIPT, FOLDS, ROWS])
+#: A history that the script makes itself, and reads behind the training.
+TOLD = """
+import keras
+model, told = keras.Model(), keras.callbacks.History()
+model.fit(2, epochs=3, callbacks=[told], shuffle=False)
+print(model.weights, told.history, told.epoch)
+"""
+
+
+@pytest.mark.parametrize("script", [SCRIPT, FOLDS, ROWS, TOLD])
 @pytest.mark.parametrize("version", ["3.15.1", "2.12.0", "2.3.1"])
 def test_killed_anywhere_it_ends_with_the_same_numbers_and_the_whole_history(tmp_path, monkeypatch, version, script):
     _keras(version, monkeypatch)

@@ -41,12 +41,12 @@ class Connecting:
                     kept = still_read(self._sight.delivered, self._paths, setup.options, name)
                 lines += wire_options(
                     self._draft, setup, role, name, value, self._paths.options[role], company.written,
-                    kept if role is Role.OUTPUT else (),
+                    kept if role is Role.OUTPUT else (), self._paths.stems,
                 )  # fmt: skip
             if role is Role.OUTPUT and not setup.is_read(name):
                 lines += make_below(self._draft, setup, self._paths, value.first)
             if role is Role.OUTPUT:
-                tell_folders(self._draft, self._paths.implied, value, name)
+                lines += tell_folders(self._draft, self._paths.implied, value, name)
             beside = company.written if company.has_unknown else ()
             replace_others(self._draft, role, self._paths.others.get(role, ()), value, name, beside)
             set_entries(self._draft, role, self._paths, value, name, beside)

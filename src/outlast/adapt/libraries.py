@@ -18,7 +18,8 @@ _QUIET = frozenset(
     "matplotlib seaborn PIL cv2 "
     "tqdm mindspore mindvision transformers datasets accelerate peft tokenizers evaluate safetensors huggingface_hub "
     "timm tensorboard tensorboardX wandb jax jaxlib flax optax paddle xgboost lightgbm catboost joblib h5py yaml "
-    "requests gym gymnasium skimage imageio einops albumentations nltk spacy gensim networkx psutil rich six".split()
+    "requests gym gymnasium skimage imageio einops albumentations nltk spacy gensim networkx psutil rich six mlflow "
+    "torchmetrics torchsummary torchinfo plotly tabulate statsmodels librosa soundfile easydict loguru".split()
 )
 
 

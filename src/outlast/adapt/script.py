@@ -119,7 +119,8 @@ class Script:
         fetches = [each.call for each in sight.fetches if each.role in values]
         tell_asked(self.draft, sight.asked if Role.DATA in values else [], self.needs.options[Role.DATA])
         stopped = [*sight.downloads, *sight.fetched, *fetches, *(sight.left_out if Role.DATA in values else [])]
-        report_downloads(self.draft, stopped, has_network=self.needs.has_network)
+        wired = paths.options.get(Role.DATA, {}) if Role.DATA in values else {}
+        report_downloads(self.draft, stopped, has_network=self.needs.has_network, wired=wired)
 
     def _setup(self, native: Setup | None, places: list[cst.CSTNode]) -> Setup:
         """The script's own set-up where its values reach every place that needs them, else one at the top."""

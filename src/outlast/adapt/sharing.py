@@ -16,6 +16,7 @@ from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.configs import take_entries
 from outlast.adapt.placing.folders import find_guards
 from outlast.adapt.placing.options import SETTINGS
+from outlast.adapt.placing.shapes import is_argument
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
@@ -162,7 +163,9 @@ def _is_always_given(draft: Draft, param: cst.CSTNode | None) -> bool:
 
 
 def _is_of_library(sight: Sight, use: Use) -> bool:
-    """`wandb.run.dir`: the same in whichever file it stands."""
+    """`wandb.run.dir`, `sys.argv[1]`: the same in whichever file it stands."""
+    if is_argument(sight.draft, use.other):
+        return True
     full = sight.draft.resolve(use.other)
     return bool(full) and is_library(full)
 

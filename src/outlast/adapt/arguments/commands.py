@@ -26,6 +26,8 @@ _READS = re.compile(
 _STRANGE = frozenset(
     "LightningCLI parse_args parse_known_args HfArgumentParser parse_args_into_dataclasses argv exec parse".split()
 )
+#: types of click that are no texts
+_NUMBERS = frozenset({"int", "float", "bool", "INT", "FLOAT", "BOOL", "IntRange", "FloatRange", "DateTime"})
 #: what arguments are called that another file has parsed already
 _PARSED = re.compile("args|arguments|opts?|options|flags|FLAGS|config|cfg|conf|h?params|settings|parser")
 
@@ -223,18 +225,26 @@ def _parameter(draft: Draft, kind: str, function: cst.FunctionDef, param: cst.Pa
         return replace(option, is_required=param.default is None)
     for call in (each.decorator for each in function.decorators if isinstance(each.decorator, cst.Call)):
         flags = [arg.value for arg in call.args if arg.keyword is None and isinstance(arg.value, cst.SimpleString)]
-        if name in {inner(flag).lstrip("-").replace("-", "_") for flag in flags}:
+        words = [inner(flag).partition("/")[0] for flag in flags]  # "--saves/--no-saves"
+        if name in {word.lstrip("-").replace("-", "_") for word in words}:
             asked = argument(call, "required")
             is_required = asked is not None and draft.source(asked.value) == "True"
             given = argument(call, "default")
             text = inner(given.value) if given is not None else ""
             is_text = option.is_text and not isinstance(given and given.value, cst.Integer | cst.Float)
+            is_text = is_text and not any("/" in inner(flag) for flag in flags) and not _is_flag(call)
             return replace(
                 option, default=text, is_text=is_text, is_set=bool(text), is_required=is_required, call=call,
                 flags=tuple(flags), is_positional=tail(call.func) == "argument",
                 is_many=argument(call, "nargs") is not None or argument(call, "multiple") is not None,
             )  # fmt: skip
     return option
+
+
+def _is_flag(call: cst.Call) -> bool:
+    """Whether an option of click is a switch or a number."""
+    kind, switch = argument(call, "type"), argument(call, "is_flag") or argument(call, "count")
+    return switch is not None or (kind is not None and tail(kind.value) in _NUMBERS)
 
 
 def reads_command_line(draft: Draft) -> bool:

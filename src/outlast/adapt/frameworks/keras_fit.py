@@ -230,7 +230,8 @@ _BODY = """\
         keep.on_train_begin() if keep.kept["epoch"] == end else keep.save(end)
         for rows, kind in zip(given, kinds):
             rows.__class__ = kind
-        result.history, result.epoch = keep.kept["history"], keep.kept["epochs"]
+        for each in [result, *(other for other in keep.others if type(other).__name__ == "History")]:
+            each.history, each.epoch = keep.kept["history"], keep.kept["epochs"]
         return result
 
     return fit_on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import libcst as cst
 
@@ -164,8 +165,13 @@ def _replace_set(draft: Draft, call: cst.Call, place: cst.CSTNode, value: str) -
     return what, "a copy of the data set"
 
 
-def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: bool) -> None:
-    """Name every other fetch; without a network each one must be decided by hand."""
+def report_downloads(
+    draft: Draft, stopped: list[cst.CSTNode], *, has_network: bool, wired: Collection[str] = ()
+) -> None:  # fmt: skip
+    """Name every other fetch; without a network each one must be decided by hand.
+
+    `wired`: options of the script that follow the contract's data, and so hold a folder instead of a name.
+    """
     done = {id(site) for site in stopped}
     done |= {id(node) for site in stopped if isinstance(site, cst.BaseStatement) for node in draft.below(site)}
     if not has_network:
@@ -175,7 +181,7 @@ def report_downloads(draft: Draft, stopped: list[cst.CSTNode], *, has_network: b
         if place is not None and id(place) in done:
             continue
         flag = argument(call, "download")
-        what = _fetched(draft, call)
+        what = "" if place is not None and tail(place) in wired else _fetched(draft, call)
         if flag is not None and draft.source(flag.value) == "True" and id(flag.value) not in done:
             own = next((tail(arg.value) for arg in call.args if tail(arg.value) in PASSED), "")
             if own:

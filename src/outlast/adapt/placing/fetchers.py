@@ -32,6 +32,7 @@ _FAMILIES = re.compile(
     r"|torchaudio\.pipelines\.\w+\.get_\w+|pretrainedmodels\.\w+"
     r"|tushare\.(?:get_\w+|pro_\w+)|akshare\.\w+|baostock\.query_\w+"
 )
+_PADDLE = re.compile(r"paddle\.(?:vision|text|audio)\.datasets\.[A-Z]\w*")
 #: by their last name, whoever has them
 _METHODS = frozenset(
     "urlretrieve get_file load_state_dict_from_url download_and_extract_archive untar_data dataset_download_files "
@@ -68,6 +69,11 @@ def fetched_by(draft: Draft, call: cst.Call) -> str:
         return f"train finds its data where {inner(data.value)!r} says, and fetches what is not there"
     if name == "spacy.load" and not is_told_place(name, inner(first)):
         return f"spacy.load needs the package {inner(first) or 'of its model'}, which must have been fetched"
+    if _PADDLE.fullmatch(name):
+        is_told = any(argument(call, each) for each in ("image_path", "data_file", "data_dir", "archive"))
+        flag = argument(call, "download")
+        is_told = is_told or (flag is not None and draft.source(flag.value) == "False")
+        return "" if is_told else f"{last} fetches its data unless it is told the files"
     if name in _NAMED or _FAMILIES.fullmatch(name) or last in _METHODS:
         # `download` and `load` say nothing without what they are called on.
         shown = last if len(last) > len("download") else draft.source(call.func)

@@ -25,7 +25,7 @@ from outlast.adapt.placing.overwritten import Overwritten
 from outlast.adapt.placing.returned import Returned, parameters_of
 from outlast.adapt.placing.sinks import HELPER, Sink
 from outlast.adapt.placing.sources import Hop, Use, at_literal, unwrapped
-from outlast.adapt.placing.spelling import SAME, SAME_METHODS, UNKNOWN, Spelling, filled, joined, listed
+from outlast.adapt.placing.spelling import SAME, UNKNOWN, Spelling, filled, joined, listed
 from outlast.adapt.placing.unnamed import is_unnamed
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
@@ -146,7 +146,7 @@ class Flow:
             yield replace(use, option="data_url" if is_data else "train_url")
         elif isinstance(node, cst.IfExp) and (whole := shapes.if_absolute(node)) is not None:
             yield from self._follow(whole, unwrapped(use), depth - 1)
-        elif isinstance(node, cst.IfExp) and use.role is Role.OUTPUT:
+        elif isinstance(node, cst.IfExp) and (use.role is Role.OUTPUT or shapes.asks_for_argument(self._draft, node)):
             for branch in (node.body, node.orelse):
                 yield from self._follow(branch, replace(use, whole=branch), depth - 1)
         elif isinstance(node, cst.NamedExpr):
@@ -215,7 +215,7 @@ class Flow:
             yield from self._follow(positional(call, 1), replace(use, whole=positional(call, 1)), depth - 1)
         elif not name and is_get(call) and self._given.holds(call):
             yield replace(use, other=call)
-        elif last in SAME_METHODS and owner is not None and not call.args:
+        elif owner is not None and shapes.keeps_place(call):
             yield from self._follow(owner, unwrapped(use), depth - 1)
         elif last == "with_suffix" and owner is not None:
             yield from self._follow(owner, unwrapped(use.before(self.spelling.of(positional(call, 0)))), depth - 1)

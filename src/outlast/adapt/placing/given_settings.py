@@ -8,6 +8,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
+from outlast.adapt.placing.shapes import is_argument
 from outlast.migrate.tree import dotted, inner, positional, tail
 
 _DEPTH = 6
@@ -32,6 +33,8 @@ class GivenSettings:
 
     def holds(self, node: cst.Subscript | cst.Call) -> bool:
         """Whether a value is an entry of one: `config["data"]["root"]`, `config["data"].get("root", "data")`."""
+        if is_argument(self._draft, node):
+            return True
         at: cst.BaseExpression = node
         while isinstance(at, cst.Subscript | cst.Call):
             if isinstance(at, cst.Call):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import libcst as cst
 
 from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
+from outlast.adapt.whole import search, words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, positional, tail
 
@@ -18,7 +20,10 @@ _WRITERS = {
     "SummaryWriter": (("torch.utils.tensorboard.", "tensorboardX."), 0, "log_dir", ""),
     "TensorBoard": (("tensorflow.keras.callbacks.", "keras.callbacks."), 0, "log_dir", '"logs"'),
     "Live": (("dvclive.",), 0, "dir", '"dvclive"'),
+    "AimLogger": (("aim.",), 0, "repo", ""),
 }
+#: library → the variable that tells it a folder, what it writes there by default, and words of who tells it otherwise
+_TOLD = {"mlflow": ("MLFLOW_TRACKING_URI", "mlruns", {"set_tracking_uri", "MlflowClient"})}
 #: a list of callbacks, and the like, cannot be looked into
 _OPEN = ("*", "**")
 
@@ -30,6 +35,7 @@ class Implied:
     call: cst.Call
     keyword: str
     default: str
+    variable: str = ""  # of the environment, for one that takes no keyword
 
     @property
     def is_here(self) -> bool:
@@ -52,15 +58,32 @@ def find_implied(draft: Draft) -> list[Implied]:
         is_told = any(argument(call, each) for each in words) or positional(call, place) is not None
         if not is_told and draft.resolve(call.func).startswith(modules):
             found.append(Implied(call, keyword, default))
-    return found
+    return found + [told for library in _TOLD if (told := _find_told(draft, library)) is not None]
 
 
-def tell_folders(draft: Draft, writers: list[Implied], value: Value, name: str) -> None:
-    """Name the contract's folder to each of them."""
+def _find_told(draft: Draft, library: str) -> Implied | None:
+    """The first call of a library that writes to a folder of its own, unless the program tells it another."""
+    variable, default, words = _TOLD[library]
+    first = next((call for call in draft.calls() if draft.resolve(call.func).startswith(f"{library}.")), None)
+    is_told = words & words_of(draft) or search(re.compile(variable), draft) is not None
+    return None if first is None or is_told else Implied(first, "", f'"{default}"', variable)
+
+
+def tell_folders(draft: Draft, writers: list[Implied], value: Value, name: str) -> list[str]:
+    """Name the contract's folder to each of them; lines that do so as soon as the value is known."""
+    lines = []
     for each in writers:
+        if each.variable:
+            folder = f"os.path.join(os.path.abspath({value.first}), {each.default})"
+            lines += [f"if {value.first}:", f'    os.environ.setdefault("{each.variable}", {folder})']
+            draft.need_import("os")
+            library = draft.resolve(each.call.func).partition(".")[0]
+            draft.say(Kind.CHANGED, "paths", each.call, f"{library} writes to --{name} when it is given")
+            continue
         end = draft.span(each.call)[1] - 1
         before = draft.data[:end].rstrip()
         comma = "" if before.endswith((b",", b"(")) else ", "
         given = value.at(each.call) + (f" or {each.default}" if each.default else "")
         draft.insert(end, f"{comma}{each.keyword}={given}")
         draft.say(Kind.CHANGED, "paths", each.call, f"{tail(each.call.func)} writes to --{name} when it is given")
+    return lines

@@ -13,7 +13,7 @@ from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.archives import is_of_archive
 from outlast.adapt.placing.choosing import find_chosen
-from outlast.adapt.placing.options import is_place
+from outlast.adapt.placing.options import is_place, is_unread
 from outlast.adapt.placing.paths import Paths
 from outlast.adapt.placing.roles import choices
 from outlast.adapt.placing.words import is_middle
@@ -94,7 +94,7 @@ class Leftovers:
                 self._draft.say(Kind.DIFFERS, "paths", node, said)
         for option in self._options:
             is_left = self._is_wired(option) or self._is_inside(option) or option.name in self._choices
-            if is_left or not _is_place_option(option):
+            if is_left or not _is_place_option(option) or is_unread(self._draft, option):
                 continue
             must = option.is_required or option.is_positional
             words = "PATH" if option.is_positional else f"{option.shown}=PATH"
@@ -161,7 +161,7 @@ class Leftovers:
         """Whether an option could be a place: by its words, or because it must be given and speaks of the role."""
         if self._is_wired(option) or option.name in {*PASSED, *self._choices} or option.name.lower() in self._replaced:
             return False
-        if self._is_inside(option):
+        if self._is_inside(option) or is_unread(self._draft, option):
             return False
         is_many = option.call is not None and argument(option.call, "nargs") is not None
         if _is_aside(option) or not (option.is_text or (is_many and is_place(option))):

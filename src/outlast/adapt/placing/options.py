@@ -10,9 +10,11 @@ import libcst as cst
 
 from outlast.adapt.arguments.setup import CODE_FILE, Option
 from outlast.adapt.draft import Draft
+from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.roles import Roles
 from outlast.adapt.resuming.own import is_resume
+from outlast.adapt.whole import files_of, roots_of, words_of
 from outlast.migrate.tree import argument, inner
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ _SAYS_FOLDER = re.compile(r"\b(?:folder|dir|directory|root)\b", re.I)
 FOLDERS = re.compile(r"(?:dir|folder|root|directory)s?$", re.I)
 _SPLITS = re.compile("train|val|dev|test|eval")
 _DATA_FILES = re.compile("(?:train|training|valid|validation|val|dev|test|eval|data|input)_(?:data_)?files?")
+#: by these all options can be read without a word of their names
+_TAKES_ALL = frozenset({"vars", "getattr", "__dict__", "_get_kwargs", "setattr", "from_dict", "asdict"})
 #: names of options that hold places, whatever for
 PLACES = re.compile(r"\w*(?:dir|path|folder|root|file|directory)s?|out|output|outf|results?|data|ckpt|checkpoint")
 
@@ -98,6 +102,7 @@ def add_named(draft: Draft, found: Paths, options: dict[str, Option], judge: Rol
         and name == option.name
         and not judge.is_word(name)
         and not _is_cache(draft, name)
+        and not is_unread(draft, option)
     ]
     for role, pattern in OPTION_NAMES.items():
         named = [name for name in free if pattern.fullmatch(name) and _may_be_folder(options[name])]
@@ -118,6 +123,19 @@ def add_named(draft: Draft, found: Paths, options: dict[str, Option], judge: Rol
     if not found.has(Role.DATA):
         files = {name: False for name in free if _DATA_FILES.fullmatch(name)}
         found.options.update({Role.DATA: files} if files else {})
+
+
+def is_unread(draft: Draft, option: Option) -> bool:
+    """Whether no file of the program speaks of an option, and none takes all options together."""
+    words = words_of(draft)
+    is_seen = all(is_library(root) or root.lstrip(".") in draft.seen for root in roots_of(draft))
+    if not is_seen or words & _TAKES_ALL:
+        return False
+    return not any(
+        isinstance(node, cst.Name) and node.value == option.name and not isinstance(each.parent(node), cst.Param)
+        for each in files_of(draft)
+        for node in (each.nodes if option.name in words else ())
+    )
 
 
 def _is_cache(draft: Draft, name: str) -> bool:

@@ -11,6 +11,7 @@ from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.given_settings import is_get
+from outlast.adapt.placing.shapes import is_argument
 from outlast.adapt.placing.sites import declaring, enclosed
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import SAME
@@ -114,7 +115,8 @@ def _instead(draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None) -
         draft.need_import("os")
         last = _last(node)
         new = tails.of(value, source) if last is None else f"os.path.join({value}, {draft.source(last)})"
-        condition = f"{value} and {source}" if isinstance(node, cst.Attribute | cst.Subscript | cst.Name) else value
+        may_be_none = isinstance(node, cst.Attribute | cst.Subscript | cst.Name) and not is_argument(draft, node)
+        condition = f"{value} and {source}" if may_be_none else value
     return f"{f'{made}({new})' if made else new} if {condition} else {source}"
 
 
@@ -124,6 +126,8 @@ def _maker(draft: Draft, node: cst.CSTNode) -> str:
         return ""
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
         return ""  # text
+    if is_argument(draft, node):
+        return ""  # likewise
     if isinstance(node, cst.Call) and tail(node.func) == "Path":
         return draft.source(node.func)
     if isinstance(node, cst.BinaryOperation):

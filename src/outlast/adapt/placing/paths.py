@@ -79,6 +79,7 @@ class Paths:
     seen: set[int] = field(default_factory=set)  # literals that lead to a call about files
     known: set[int] = field(default_factory=set)  # literals whose use is understood
     fed: set[int] = field(default_factory=set)  # calls that will read from where the contract says
+    stems: set[str] = field(default_factory=set)  # options that names are put right behind: `args.out + "net.pth"`
     is_saving: bool = False  # something is written, wherever that is
 
     def has(self, role: Role) -> bool:
@@ -285,6 +286,11 @@ def _add_option(found: Paths, use: Use, option: Option) -> None:
     names = found.options.setdefault(role, {})
     is_guess = use.sink.is_guess and not is_folder_option(option)
     names[use.option] = names.get(use.option, False) or (_is_folder(use, option.default) and not is_guess)
+    if use.is_stem and not option.default.endswith("/"):
+        found.stems.add(use.option)
+    # `--out ./net` for `./net`, `./net_0` and `./net_1`: below the contract's folder they need their name.
+    if role is Role.OUTPUT and use.option in found.stems and option.default.strip("./"):
+        names[use.option] = False
 
 
 def _is_beside_settings(draft: Draft, node: cst.CSTNode) -> bool:

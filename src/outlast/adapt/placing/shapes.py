@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.placing.spelling import SAME_METHODS
 from outlast.migrate.tree import argument, inner, positional, tail
+
+#: methods of a path that give one which begins with it
+_PATH_METHODS = frozenset({"joinpath", "resolve", "absolute", "expanduser", "with_suffix", "with_name"})
+#: in a text: what will be something else, `{split}`, `<name>`, `%d`
+_MARK = re.compile(r"\{.*\}|<.*>|%.*|\$.*|\[.*\]")
 
 
 def leading(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -21,6 +27,8 @@ def leading(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield from leading(first.expression) if isinstance(first, cst.FormattedStringExpression) else ()
     elif isinstance(node, cst.IfExp) and (whole := if_absolute(node)) is not None:
         yield from leading(whole)
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and tail(node.func) in _PATH_METHODS:
+        yield from leading(node.func.value)
     elif isinstance(node, cst.Call):
         yield from leading(node.args[0].value) if node.args else ()
 
@@ -84,6 +92,24 @@ def starts_with_text(node: cst.FormattedString) -> bool:
 def begins_open(text: str) -> bool:
     """Whether a text begins with something that is filled in later: `"%s/images/%s.jpg"`, `"{}/x"`."""
     return re.match(r"%(?:\(\w+\))?s|\{[^{}]*\}", text) is not None
+
+
+def keeps_place(call: cst.Call) -> bool:
+    """Whether a method gives the same place in another form: `path.resolve()`, `path.replace("{split}", "train")`."""
+    if tail(call.func) == "replace":
+        return len(call.args) == 2 and _MARK.fullmatch(inner(positional(call, 0))) is not None
+    return tail(call.func) in SAME_METHODS and not call.args
+
+
+def is_argument(draft: Draft, node: cst.CSTNode | None) -> bool:
+    """`sys.argv[1]`: a word of the command line."""
+    is_one = isinstance(node, cst.Subscript) and draft.resolve(node.value) == "sys.argv" and is_numbered(node)
+    return is_one and isinstance(node, cst.Subscript) and draft.source(node.slice[0]).strip() != "0"
+
+
+def asks_for_argument(draft: Draft, node: cst.IfExp) -> bool:
+    """`sys.argv[1] if len(sys.argv) > 1 else "rows.csv"`"""
+    return any(is_argument(draft, each) for each in (node.body, node.orelse))
 
 
 def is_numbered(node: cst.Subscript) -> bool:

@@ -37,10 +37,12 @@ def wire_options(
     options: dict[str, bool],
     written: Sequence[str] = (),
     kept: Collection[str] = (),
+    stems: Collection[str] = (),
 ) -> list[str]:
     """Lines that give the contract's option to the options the script has for the same thing.
 
-    `written`: folders that stand in the script; `kept`: options whose old place something is still looked for in.
+    `written`: folders that stand in the script; `kept`: options whose old place something is still looked for in;
+    `stems`: options that the script puts names right behind.
     """
     lines: list[str] = []
     endings: list[str] = []
@@ -75,7 +77,7 @@ def wire_options(
         new = value if whole else tails.of(value, each)
         if own in parents:
             new = f"os.path.join({value}, os.path.relpath({each}, {setup.own_value(parents[own])}))"
-        if is_folder and option.default.endswith("/"):
+        if is_folder and (option.default.endswith("/") or (own in stems and not option.default)):
             # The script may go on with a name right behind it.
             is_plain = not whole and new.startswith("os.path.join(")
             new = new.removesuffix(")") + ', "")' if is_plain else f'os.path.join({new}, "")'
