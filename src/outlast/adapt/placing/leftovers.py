@@ -118,8 +118,10 @@ class Leftovers:
 
     def _beside(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """What else is in the path that a value is put into."""
-        whole = next(each for each in self._draft.above(node) if isinstance(each, cst.BinaryOperation | cst.Call))
-        return iter(self._draft.below(whole))
+        around = list(self._draft.above(node))
+        joins = [each for each in around if isinstance(each, cst.BinaryOperation | cst.Call)]
+        texts = [each for each in around if isinstance(each, cst.FormattedString)]
+        return iter(self._draft.below((joins or texts)[0])) if joins or texts else iter(())
 
     def tell_unused(self, role: Role, name: str, *, has_checkpoint: bool = False) -> None:
         """An option of the contract that nothing follows: what may be its place, or that there is none."""

@@ -21,7 +21,7 @@ _AROUND = re.compile(
     r"fold|seed|run|rep|trial|split|cv|task|client|member|model|config|param|layer|class|block|lr", re.I
 )
 #: Bars that are wrapped around what counts.
-_BARS = frozenset("tqdm tqdm_notebook track progress progress_bar progressbar master_bar".split())
+_BARS = frozenset("tqdm tqdm_notebook track progress progress_bar progressbar master_bar iter".split())
 #: Of these a condition may be made: reading it once more changes nothing.
 _READS = (
     cst.Name, cst.Attribute, cst.Integer, cst.Float, cst.Comparison, cst.ComparisonTarget, cst.BooleanOperation,
@@ -107,9 +107,12 @@ def _counted_by(draft: Draft, node: cst.For) -> Loop | None:
     top: cst.CSTNode = node
     if isinstance(node.iter, cst.Name):
         over, top = _named(draft, node, node.iter.value)
-        if over is None and isinstance(node.target, cst.Name):
-            counter = _counter_apart(draft, node, node.iter.value)
-            return Loop(node, node.target.value, counter, node, is_apart=True) if counter is not None else None
+    inner = _unwrapped(node.iter)
+    if isinstance(inner, cst.Name) and (over is None or inner is not node.iter):
+        counter = _counter_apart(draft, node, inner.value) if isinstance(node.target, cst.Name) else None
+        is_apart = counter is not None or over is None
+        if is_apart:
+            return Loop(node, tail(node.target), counter, node, is_apart=True) if counter is not None else None
     if over is None:
         return None
     if isinstance(node.target, cst.Name):

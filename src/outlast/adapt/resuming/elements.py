@@ -64,3 +64,29 @@ def _holds(made: cst.BaseExpression | None) -> bool:
 def _is_container(node: cst.CSTNode | None) -> bool:
     made = tail(node.func) if isinstance(node, cst.Call) else ""
     return isinstance(node, cst.List | cst.Dict | cst.Set) or made in _MAKERS
+
+
+def unpacked(target: cst.CSTNode, value: cst.BaseExpression | None) -> dict[str, cst.BaseExpression | None]:
+    """Names that an assignment binds, each with its part of the value: `models[1]` for `b` in `[a, b] = models`."""
+    if isinstance(target, cst.Name):
+        return {target.value: value}
+    if not isinstance(target, cst.Tuple | cst.List):
+        return {}
+    found: dict[str, cst.BaseExpression | None] = {}
+    is_written = isinstance(value, cst.Tuple | cst.List) and len(value.elements) == len(target.elements)
+    has_star = any(isinstance(each, cst.StarredElement) for each in target.elements)
+    for at, element in enumerate(target.elements):
+        part = value
+        if is_written and isinstance(value, cst.Tuple | cst.List):
+            part = value.elements[at].value
+        elif isinstance(value, cst.Name | cst.Attribute) and not has_star:
+            part = cst.Subscript(value, [cst.SubscriptElement(cst.Index(cst.Integer(str(at))))])
+        found.update(unpacked(element.value, part))
+    return found
+
+
+def index_of(part: cst.Subscript) -> int | None:
+    """The number that an element is asked for by."""
+    first = part.slice[0].slice if len(part.slice) == 1 else None
+    number = first.value if isinstance(first, cst.Index) else None
+    return number.evaluated_value if isinstance(number, cst.Integer) else None

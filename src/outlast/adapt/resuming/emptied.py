@@ -8,12 +8,15 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.before import Before
+from outlast.adapt.resuming.begun import mode_of
 from outlast.adapt.resuming.loops import targets_of
 from outlast.adapt.resuming.state import RULE
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
 
-_OPEN = frozenset({"open", "io.open", "codecs.open"})
+_ADVICE = 'open it with "a", so that each stint adds its lines'
+#: what writes a log from then on, with the word for its mode
+_LOGS = {"logging.FileHandler": "mode", "logging.basicConfig": "filemode"}
 
 
 def say_emptied(drafts: Sequence[Draft], before: Before) -> None:
@@ -24,14 +27,20 @@ def say_emptied(drafts: Sequence[Draft], before: Before) -> None:
             handles = set(_handles(draft, call, before)) if _empties(draft, call) else set()
             if handles & written and before.has(draft, call):
                 said = f"{draft.source(call)} empties the file: after a stop only what the last stint wrote is in it"
-                draft.say(Kind.DIFFERS, RULE, call, said, 'open it with "a", so that each stint adds its lines')
+                draft.say(Kind.DIFFERS, RULE, call, said, _ADVICE)
+            elif _empties_log(draft, call) and before.has(draft, call):
+                said = f"{tail(call.func)} empties its file: after a stop only what the last stint logged is in it"
+                draft.say(Kind.DIFFERS, RULE, call, said, _ADVICE)
 
 
 def _empties(draft: Draft, call: cst.Call) -> bool:
-    if draft.resolve(call.func) not in _OPEN:
-        return False
-    given = argument(call, "mode")
-    mode = given.value if given is not None else positional(call, 1)
+    return mode_of(draft, call).startswith("w")
+
+
+def _empties_log(draft: Draft, call: cst.Call) -> bool:
+    word = _LOGS.get(draft.resolve(call.func))
+    given = argument(call, word) if word else None
+    mode = given.value if given is not None else positional(call, 1) if word else None
     return isinstance(mode, cst.SimpleString) and inner(mode).startswith("w")
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.begun import find_begun
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import RULE, Names
 from outlast.migrate.engine import Kind
@@ -33,14 +34,16 @@ class Firsts:
     loop: cst.CSTNode
     saves: tuple[cst.CSTNode, ...]
     folders: tuple[tuple[str, cst.CSTNode], ...]
+    begun: tuple[cst.BaseExpression, ...] = ()  # paths of files that are begun anew, and that the rounds add to
 
     def put(self, names: Names, places: list[str]) -> bool:
         """Let them mind the checkpoint; whether the lines that say where it lies stand before the first of them now."""
-        if not self.saves and not self.folders:
+        if not self.saves and not self.folders and not self.begun:
             return False
         draft, going_on = self.draft, f"{names.folder} and os.path.exists({names.path})"
         # Behind the line that makes a folder everything is known that the lines need; a save comes later.
-        first = min([*self.saves, *(made for _, made in self.folders)], key=draft.start)
+        begins = [draft.statement(path) for path in self.begun]
+        first = min([*self.saves, *begins, *(made for _, made in self.folders)], key=draft.start)
         is_made = any(made is first for _, made in self.folders)
         for name, made in self.folders:
             self._add_behind(made, [
@@ -56,6 +59,12 @@ class Firsts:
             draft.add_before(save, [f"if not ({going_on}):"])
             _indent(draft, save)
             draft.say(Kind.CHANGED, RULE, save, "is not saved anew after a stop: the rounds have saved it since")
+        for path in self.begun:
+            # The lines are run as before, for they may bind what is read later.
+            is_there = f" and os.path.exists({path.value})" if isinstance(path, cst.Name) else ""
+            draft.enclose(path, f"os.devnull if {going_on}{is_there} else ", "")
+            said = f"{draft.source(path)} is not begun anew after a stop: the rounds have added to it since"
+            draft.say(Kind.CHANGED, RULE, path, said)
         return True
 
     def _add_behind(self, made: cst.CSTNode, lines: list[str]) -> None:
@@ -84,6 +93,7 @@ def find_firsts(draft: Draft, values: Values) -> Firsts:
         loop,
         tuple(saves),
         tuple((name, at) for name, at in made if name in used and (id(at) in around or _is_beside(draft, at, loop))),
+        tuple(find_begun(draft, values)),
     )
 
 

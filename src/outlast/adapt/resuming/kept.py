@@ -30,6 +30,8 @@ _CONTAINERS = frozenset(
 CHANGES = frozenset(
     "append extend insert add update pop remove clear setdefault appendleft popleft extendleft discard".split()
 )
+#: What makes an environment of Gym: a world of its own, which may hold a window or a simulator.
+ENVIRONMENTS = re.compile(r"(?:gym|gymnasium)\.(?:make|vector\.\w+)|(?:\w+\.)*make_(?:vec_)?envs?")
 #: Parameters that are handed on and not changed.
 _PASSED = re.compile("f|fh|file|log|logger|writer|args|cfg|config")
 
@@ -81,6 +83,8 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
         is_rebound = name in values.bound
         if name in without or made in NOT_KEPT or (made in PASSING and not is_rebound):
             continue
+        if isinstance(origin, cst.Call) and ENVIRONMENTS.fullmatch(draft.resolve(origin.func)):
+            continue  # it is told that it begins anew
         if name == "self" or (origin is not None and any(isinstance(e, cst.Lambda) for e in draft.below(origin))):
             continue
         # `losses = state["losses"]` of the script's own checkpoint is what `losses = []` was before.

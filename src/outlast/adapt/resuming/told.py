@@ -8,13 +8,12 @@ from collections.abc import Collection
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.kept import ENVIRONMENTS
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import RULE
 from outlast.adapt.whole import calls_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
-
-_ENVIRONMENTS = re.compile(r"(?:gym|gymnasium)\.(?:make|vector\.\w+)|(?:\w+\.)*make_(?:vec_)?envs?")
 
 #: layers that draw from TensorFlow's own numbers, until Keras 3 gave each a seed that is kept
 _DRAWING_LAYERS = re.compile(
@@ -38,7 +37,7 @@ def say_places(draft: Draft, values: Values, loaded: Collection[str] = ()) -> No
             draft.say(Kind.DIFFERS, RULE, call, said, advice)
     for node in draft.nodes:
         made = node.value if isinstance(node, cst.Assign) else None
-        if isinstance(made, cst.Call) and _ENVIRONMENTS.fullmatch(draft.resolve(made.func)):
+        if isinstance(made, cst.Call) and ENVIRONMENTS.fullmatch(draft.resolve(made.func)):
             said = "the environment begins anew in each stint: what it draws by chance is not what it would have drawn"
             draft.say(Kind.DIFFERS, RULE, made, said)
             return

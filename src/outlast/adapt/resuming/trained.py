@@ -12,6 +12,7 @@ from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
 from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values, leave_missing
 from outlast.adapt.resuming.late import made_late
+from outlast.adapt.resuming.loaders import loader_generators
 from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
 from outlast.adapt.resuming.settings import set_fields
@@ -69,7 +70,8 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     found = find_modules(draft, values, uses) if optimized else Modules()
     tensors = [*found.tensors, *(name for name in _leaves(draft, values, uses) if name not in found.names)]
     generators = [name for name, origin in uses.known.items() if _is_generator(draft, origin)]
-    _refuse_hidden_generators(draft)
+    held = loader_generators(draft, values, uses, generators)
+    _refuse_hidden_generators(draft, {each.removesuffix(".generator") for each in held})
     kept, outer = kept_beside(draft, values, uses, {*found.names, *tensors, *generators})
     for name, made in found.asked.items():
         if made:
@@ -78,10 +80,12 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     under = {
         name: values.condition(name) for name in (*found.groups, *tensors, *generators) if values.may_be_missing(name)
     }
+    # What comes with the loaders from a function may be none.
+    under |= {name: f'getattr({name.rpartition(".")[0]}, "generator", None) is not None' for name in held}
     drawn = [each.name for each in find_dealt(draft, values)]
     drawn += [each.name for each in find_counted(draft, values)]
     return State(
-        "torch", (*found.loaded, *drawn), tuple(generators), kept,
+        "torch", (*found.loaded, *drawn), (*generators, *held), kept,
         maybe=frozenset(name for name in found.loaded if uses.may_be_none(name)),
         under=(*found.under.items(), *under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
         asked=frozenset(found.asked), outer=outer, wrapped=frozenset(found.wrapped),
@@ -163,12 +167,14 @@ def _is_generator(draft: Draft, origin: cst.BaseExpression | None) -> bool:
     return isinstance(origin, cst.Call) and draft.resolve(origin.func) == "torch.Generator"
 
 
-def _refuse_hidden_generators(draft: Draft) -> None:
-    """A generator without a name inside a loader deals out another order after a stop."""
+def _refuse_hidden_generators(draft: Draft, held: set[str]) -> None:
+    """A generator without a name inside a loader deals out another order after a stop. `held`: loaders with a name."""
     for call in draft.calls():
         given = argument(call, "generator")
         is_reader = tail(call.func) == "DataLoader" or tail(call.func).endswith("Sampler")
-        if is_reader and given is not None and _is_generator(draft, given.value):
+        line = draft.parent(call)
+        is_held = isinstance(line, cst.Assign) and any(tail(each.target) in held for each in line.targets)
+        if is_reader and given is not None and _is_generator(draft, given.value) and not is_held:
             advice = "give it a name before the loop: generator = torch.Generator()"
             raise Refusal("the generator of the samples has no name to save it by", given, advice)
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.resuming.elements import index_of, unpacked
 from outlast.adapt.resuming.loops import Values, targets_of
-from outlast.adapt.resuming.visible import Visible, global_names, is_method, parameters, parts_of, seen_elsewhere
+from outlast.adapt.resuming.visible import Visible, global_names, is_method, parameters, seen_elsewhere
 from outlast.migrate.tree import argument, dotted, positional, tail
 
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
@@ -136,6 +137,9 @@ class Uses(Visible):
                 if isinstance(each, cst.Call) and isinstance(each.func, cst.Attribute):
                     base = each.func.value  # nets.values()
                 found += [name for name, rest in self.seen_as(dotted(base), scope) if not rest]
+            picked = self._assigned(owner.value, scope) if isinstance(scope, cst.FunctionDef) else None
+            if isinstance(picked, cst.Subscript) and index_of(picked) is not None and depth:
+                found += self._containers_of(picked, at, scope, depth - 1)
             if isinstance(scope, cst.FunctionDef) and owner.value in parameters(scope) and depth:
                 for call in self._calls[id(scope)]:
                     value = self._argument(call, scope, owner.value)
@@ -178,7 +182,8 @@ class Uses(Visible):
             assigned = self._assigned(root, scope)
             if assigned is None:
                 return self.seen_as(name, self.draft.scope(scope), depth)
-            roots = self.seen_as(dotted(assigned), scope, depth - 1)
+            picked = assigned if isinstance(assigned, cst.Subscript) else None
+            roots = self._picked(picked, scope, depth) if picked else self.seen_as(dotted(assigned), scope, depth - 1)
         elif scope is not self.draft.module:
             return []  # a name of another file
         else:
@@ -191,6 +196,12 @@ class Uses(Visible):
                 at = f"{at}.{parts.pop(0)}"
             found.append((at, ".".join(parts)))
         return list(dict.fromkeys(found))
+
+    def _picked(self, part: cst.Subscript, scope: Scope, depth: int) -> list[tuple[str, str]]:
+        """`models[1]`, where `models` lists things that have names: the second of these."""
+        at = index_of(part)
+        lists = [self.listed(name) for name, rest in self.seen_as(dotted(part.value), scope, depth - 1) if not rest]
+        return [(names[at], "") for names in lists if at is not None and at < len(names)]
 
     def alias(self, name: str) -> bool:
         """Whether a name is only another one of a value that has its own: `model = self.model`."""
@@ -212,7 +223,7 @@ class Uses(Visible):
                 around = self.draft.parent(node)
                 if isinstance(node, cst.AssignTarget) and isinstance(around, cst.Assign):
                     if self.draft.scope(node) is function:
-                        for each, part in parts_of(node.target, around.value).items():
+                        for each, part in unpacked(node.target, around.value).items():
                             own.setdefault(each, part or cst.Ellipsis())
                 elif any(True for _ in targets_of(node)) and self.draft.scope(node) is function:
                     for each in targets_of(node):

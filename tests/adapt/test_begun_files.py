@@ -1,0 +1,87 @@
+"""Tables that are begun before the rounds keep the lines of the stints before."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from checked import adapt, adapt_plainly, said
+from torch_stage import HEAD, STEP
+
+from outlast.migrate.engine import Kind
+
+#: the line is printed before it is written, so that a kill at a printed line falls between two rounds
+ROUNDS = """
+net = nn.Linear(1, 1)
+opt = torch.optim.SGD(net.parameters())
+for epoch in range(5):
+    print(epoch)
+    loss = sum(step(net, opt, x, y) for x, y in POINTS)
+    add(epoch, loss)
+print("end")
+"""
+SHAPES = {
+    "a block that names the columns, which later lines read": """
+        import csv
+        TABLE = "table.csv"
+        with open(TABLE, mode="w", newline="") as f:
+            names = ["epoch", "loss"]
+            csv.writer(f).writerow(names)
+        def add(epoch, loss):
+            with open(TABLE, "a", newline="") as f:
+                csv.writer(f).writerow([epoch, loss][:len(names)])
+    """,
+    "a file that is closed at once": """
+        open("table.csv", "w").close()
+        def add(epoch, loss):
+            with open("table.csv", "a") as f:
+                f.write(f"{epoch},{loss}\\n")
+    """,
+    "a name that is closed": """
+        out = open("table.csv", "w")
+        out.write("epoch,loss\\n")
+        out.close()
+        def add(epoch, loss):
+            print(epoch, loss, sep=",", file=open("table.csv", "a+"))
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_table_keeps_the_lines_of_the_stints_before(shape, run, tmp_path):
+    text = HEAD + STEP + textwrap.dedent(SHAPES[shape]) + ROUNDS
+    run(text)
+    whole = (tmp_path / "table.csv").read_text()
+    done = adapt_plainly(text)
+    run(done.text)
+    assert (tmp_path / "table.csv").read_text() == whole
+    for stop in range(1, 7):
+        env = {"OUTLAST_CHECKPOINT": str(tmp_path / f"kept{stop}")}
+        assert run(done.text, env=env, kill_after=stop).was_killed
+        run(done.text, env=env)
+        assert (tmp_path / "table.csv").read_text() == whole, stop
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        'with open("settings.txt", "w") as f:\n    f.write("rate 0.1")\n',
+        'import os\nif not os.path.exists("table.csv"):\n    open("table.csv", "w").close()\n',
+    ],
+)
+def test_what_is_begun_only_once_or_for_itself_stays(head):
+    text = HEAD + STEP + head + 'def add(epoch, loss):\n    open("table.csv", "a").write("x")\n' + ROUNDS
+    assert "devnull" not in adapt_plainly(text).text
+
+
+def test_a_path_of_the_contract_is_not_begun_anew_either():
+    text = HEAD + STEP + textwrap.dedent(SHAPES["a file that is closed at once"]) + ROUNDS
+    assert 'else os.path.join(contract.train_url or "", "table.csv"), "w")' in adapt(text).text
+
+
+@pytest.mark.parametrize("made", ['logging.FileHandler("a.log", mode="w")', 'logging.FileHandler("a.log", "w")',
+                                  'logging.basicConfig(filename="a.log", filemode="w")'])  # fmt: skip
+def test_a_log_that_each_start_empties_is_told(made):
+    text = HEAD + STEP + f"import logging\n{made}\ndef add(epoch, loss):\n    logging.info(loss)\n" + ROUNDS
+    assert "empties its file" in said(adapt_plainly(text), Kind.DIFFERS)
+    assert "empties its file" not in said(adapt_plainly(text.replace('"w"', '"a"')), Kind.DIFFERS)
