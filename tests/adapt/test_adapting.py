@@ -356,8 +356,10 @@ def test_folders_that_go_to_a_reader_elsewhere_are_data():
     assert '"order": order.get_state()' in done
 
 
-def test_a_generator_without_a_name_is_refused():
+def test_a_generator_without_a_name_is_kept_by_its_loader_or_refused():
     text = read("torch_path_constants").replace("generator=order", "generator=torch.Generator().manual_seed(0)")
+    assert '"loader.generator": loader.generator.get_state()' in adapt_text(text, CONTRACTS["plain"]).text
+    text = text.replace("loader = torch", "loaders = {}\n    loaders[0] = torch").replace("in loader", "in loaders[0]")
     assert "the generator of the samples has no name" in said(adapt_text(text, CONTRACTS["plain"]), Kind.HAND)
 
 

@@ -94,6 +94,26 @@ def test_a_loader_with_a_name_tells_its_generator():
     assert "rows.generator.get_state()" in done.text and not said(done, Kind.HAND)
 
 
+def test_a_loader_that_a_function_makes_tells_its_generator():
+    text = (
+        HEAD
+        + STEP
+        + textwrap.dedent("""
+        from torch.utils.data import DataLoader
+        def build():
+            return DataLoader(POINTS, shuffle=True, generator=torch.Generator().manual_seed(0))
+        def fit(net, opt, rows):
+            for epoch in range(4):
+                for x, y in rows:
+                    step(net, opt, x, y)
+        net = nn.Linear(1, 1)
+        fit(net, torch.optim.SGD(net.parameters()), build())
+    """)
+    )
+    done = adapt(text)
+    assert "rows.generator.get_state()" in done.text and not said(done, Kind.HAND)
+
+
 def test_a_generator_that_has_a_name_is_kept_by_that():
     text = (
         HEAD

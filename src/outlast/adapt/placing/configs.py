@@ -18,6 +18,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.merges import Merge, find_merges
+from outlast.adapt.placing.others import is_filled, is_made
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.tails import Tails
 from outlast.migrate.context import is_prose_call
@@ -86,6 +87,8 @@ def set_entries(draft: Draft, role: Role, paths: Paths, given: Value, name: str,
         asked = f"{value} and {entry.is_optional}" if entry.is_optional else value
         test = asked if is_whole else f"{asked} and {entry.spelled}"
         lines = [f"if {test}:", f"    {entry.spelled} = {new}"]
+        if not is_whole and any(map(is_filled, entry.uses)) and not is_made(draft, entry.spelled):
+            lines.append(f"    os.makedirs({entry.spelled}, exist_ok=True)")
         if entry.merge is not None:
             entry.merge.put(draft, lines)
         else:

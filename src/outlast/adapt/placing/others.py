@@ -30,6 +30,7 @@ def replace_others(
     # What the script reads from an option of the contract's name lies there already.
     nodes = {id(use.other): use.other for use in uses if use.other is not None and tail(use.other) not in PASSED}
     folders = {id(use.other) for use in uses if use.is_folder}
+    filled = {id(use.other) for use in uses if is_filled(use)}
     spelled = {draft.source(node) for node in nodes.values()}
     if role is Role.WEIGHTS and len(spelled) > 1:
         first = next(iter(nodes.values()))
@@ -41,6 +42,7 @@ def replace_others(
     places = {_folder(draft, node, key in folders) for key, node in nodes.items()}
     is_one = len(places) == 1 and not beside
     tails = Tails(draft, role, [*[""] * len(unknown), *beside], is_whole=len(places) == 1 and set(nodes) <= folders)
+    made: list[tuple[cst.CSTNode, str]] = []
     for key, node in nodes.items():
         value = given.at(node)
         if _is_open(node):
@@ -52,8 +54,46 @@ def replace_others(
             end = "the end of its path" if tails.is_found and _last(node) is None else "its last name"
             how = "can be replaced by" if whole else f"is looked for by {end} in"
             how = "goes to" if role is Role.OUTPUT and not whole else how
+            place = draft.scope(node), draft.source(node)
+            if role is Role.OUTPUT and not whole and key in filled and place not in made:
+                made.append(place)
+                _make(draft, node, value, tails)
         advice = declaring(name, is_folder=key in folders) if role is Role.WEIGHTS else ""
         draft.say(Kind.CHANGED, "paths", node, f"{_short(draft.source(node))} {how} --{name}", advice)
+
+
+def is_filled(use: Use) -> bool:
+    """Whether something is written below a place: it is a folder beyond doubt."""
+    return use.role is Role.OUTPUT and use.after.startswith("/")
+
+
+def _make(draft: Draft, node: cst.CSTNode, value: str, tails: Tails) -> None:
+    """Make a folder of results that gets a name: the one of the configuration may have been there, this one is not."""
+    line = draft.statement(node)
+    if not isinstance(line, cst.SimpleStatementLine) or not draft.stands_alone(line):
+        return
+    named = line.body[0] if len(line.body) == 1 else None
+    if is_made(draft, draft.source(node)):
+        return
+    if isinstance(named, cst.Assign) and named.value is node and isinstance(named.targets[0].target, cst.Name):
+        draft.add_after(line, [f"if {value}:", f"    os.makedirs({named.targets[0].target.value}, exist_ok=True)"])
+    elif isinstance(node, cst.Attribute | cst.Subscript | cst.Name):
+        source = draft.source(node)
+        lines = [f"if {value} and {source}:", f"    os.makedirs({tails.of(value, source)}, exist_ok=True)"]
+        draft.add_before(line, lines)
+
+
+def is_made(draft: Draft, source: str) -> bool:
+    """Whether the program makes a folder that is spelled so, or by the name that it is given."""
+    files = (draft, *draft.others)
+    named = {
+        each.source(target.target)
+        for each in files
+        for node in each.nodes if isinstance(node, cst.Assign) and each.source(node.value) == source
+        for target in node.targets
+    }  # fmt: skip
+    made = (call for each in files for call in each.calls() if tail(call.func) in ("makedirs", "mkdir"))
+    return any(name in draft.home(call).source(call) for call in made for name in {source, *named})
 
 
 def is_cut(node: cst.CSTNode | None) -> bool:

@@ -33,6 +33,7 @@ from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import is_question
 from outlast.adapt.placing.rebound import gather, join_once
 from outlast.adapt.placing.roles import Roles, by_look
+from outlast.adapt.placing.siblings import add_siblings
 from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
@@ -218,6 +219,7 @@ def find_paths(
     if not draft.others:
         found.entries = take_entries(draft, found)
     add_neighbours(draft, found, options)
+    add_siblings(draft, found)
     add_named(draft, found, options, judge, passed)
     add_kept(draft, found, OPTION_NAMES)
     return found

@@ -78,9 +78,25 @@ class Roles:
         }
         for uses in groups:
             # Samples are read from there, and results lie beside them only because the script puts them there.
-            if uses[0].literal is not None and self._is_read_only(uses) and _is_beside_data(uses[0].literal, by_text):
-                found[id(uses[0].literal)] = Role.DATA
+            literal = uses[0].literal
+            if literal is None or not self._is_read_only(uses):
+                continue
+            if _is_beside_data(literal, by_text) or self._is_read_first(uses, groups):
+                found[id(literal)] = Role.DATA
         return found
+
+    def _is_read_first(self, uses: Sequence[Use], groups: Sequence[Sequence[Use]]) -> bool:
+        """Whether samples are read from a folder before anything is written below it: `Rows(ROOT)`, `ROOT + "net.pt"`.
+
+        Where both are one literal, it can follow only one option.
+        """
+        text = text_of(uses[0].literal).rstrip("/") if uses[0].literal is not None else ""
+        written = [
+            use for others in groups if others is not uses for use in others
+            if use.literal is not None and text_of(use.literal).rstrip("/") == text and use.role is Role.OUTPUT
+        ]  # fmt: skip
+        is_later = (self._moments.is_later(late.sink.call, use.sink.call) for late in written for use in uses)
+        return bool(written) and not RESULTS.search(text) and all(is_later)
 
     def _is_read_only(self, uses: Sequence[Use]) -> bool:
         """Whether a literal leads only to calls that read from it as from a folder, whatever others write there."""

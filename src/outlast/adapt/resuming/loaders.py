@@ -24,18 +24,22 @@ _DEPTH = 3
 _BARS = frozenset({"enumerate", "tqdm", "trange", "zip", "islice", "iter", "track", "cycle"})
 
 
-def loader_generators(draft: Draft, values: Values, uses: Uses, named: list[str]) -> list[str]:
-    """`loader.generator` of each loader that the rounds go over, where none of those `named` is what it was given."""
+def loader_generators(draft: Draft, values: Values, uses: Uses, named: list[str]) -> tuple[list[str], set[int]]:
+    """`loader.generator` of each loader that the rounds go over, where none of those `named` is what it was given.
+
+    Beside them the calls that make these loaders.
+    """
     functions = {**seen_elsewhere(draft, cst.FunctionDef), **{each.name.value: each for each in draft.functions()}}
-    found = []
+    found, calls = [], set()
     for name in _gone_over(draft, values, uses):
         made = uses.made(name)
         given = list(_given(draft, made, functions, _DEPTH)) if made is not None else []
         is_seen = made is not None and tail(made.func) == "DataLoader"
         # What a function calls its generator says nothing here.
-        if any(not is_seen or tail(each) not in named for each in given):
+        if any(not is_seen or tail(generator) not in named for _, generator in given):
             found.append(f"{name}.generator")
-    return list(dict.fromkeys(found))
+            calls |= {id(call) for call, _ in given}
+    return list(dict.fromkeys(found)), calls
 
 
 def _gone_over(draft: Draft, values: Values, uses: Uses) -> Iterator[str]:
@@ -58,12 +62,12 @@ def _sources(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 def _given(
     draft: Draft, call: cst.Call, functions: dict[str, cst.FunctionDef], depth: int
-) -> Iterator[cst.BaseExpression]:
-    """The generators of the loaders that a call makes, itself or by functions of the program."""
+) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """The loaders that a call makes, itself or by functions of the program, with their generators."""
     if tail(call.func) == "DataLoader":
         named = argument(call, "generator")
         if named is not None and not (isinstance(named.value, cst.Name) and named.value.value == "None"):
-            yield named.value
+            yield call, named.value
         return
     function = functions.get(tail(call.func))
     if function is not None and depth:

@@ -70,8 +70,8 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     found = find_modules(draft, values, uses) if optimized else Modules()
     tensors = [*found.tensors, *(name for name in _leaves(draft, values, uses) if name not in found.names)]
     generators = [name for name, origin in uses.known.items() if _is_generator(draft, origin)]
-    held = loader_generators(draft, values, uses, generators)
-    _refuse_hidden_generators(draft, {each.removesuffix(".generator") for each in held})
+    held, loaders = loader_generators(draft, values, uses, generators)
+    _refuse_hidden_generators(draft, loaders)
     kept, outer = kept_beside(draft, values, uses, {*found.names, *tensors, *generators})
     for name, made in found.asked.items():
         if made:
@@ -167,14 +167,12 @@ def _is_generator(draft: Draft, origin: cst.BaseExpression | None) -> bool:
     return isinstance(origin, cst.Call) and draft.resolve(origin.func) == "torch.Generator"
 
 
-def _refuse_hidden_generators(draft: Draft, held: set[str]) -> None:
-    """A generator without a name inside a loader deals out another order after a stop. `held`: loaders with a name."""
+def _refuse_hidden_generators(draft: Draft, held: set[int]) -> None:
+    """A generator without a name inside a loader deals out another order after a stop. `held`: those that have one."""
     for call in draft.calls():
         given = argument(call, "generator")
         is_reader = tail(call.func) == "DataLoader" or tail(call.func).endswith("Sampler")
-        line = draft.parent(call)
-        is_held = isinstance(line, cst.Assign) and any(tail(each.target) in held for each in line.targets)
-        if is_reader and given is not None and _is_generator(draft, given.value) and not is_held:
+        if is_reader and given is not None and _is_generator(draft, given.value) and id(call) not in held:
             advice = "give it a name before the loop: generator = torch.Generator()"
             raise Refusal("the generator of the samples has no name to save it by", given, advice)
 

@@ -95,7 +95,10 @@ class Visible:
         found = [
             part
             for node in self.draft.below(scope)
-            if isinstance(node, cst.Assign) and self.draft.scope(node) is scope
+            if isinstance(node, cst.Assign)
+            and self.draft.scope(node) is scope
+            # `seen = train(seen)` hands back what it was given.
+            and node.value is not calls[0]
             for target in node.targets
             for each, part in parts_of(target.target, node.value).items()
             if each == value.value and not is_none(part)
