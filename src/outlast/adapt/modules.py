@@ -133,8 +133,21 @@ def _handed_on(entry: Module, modules: list[Module]) -> Iterator[Module]:
         inside = {id(node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Attribute)}
         names = {node.id for node in ast.walk(module.tree) if isinstance(node, ast.Name) and id(node) not in inside}
         for path in (path for name, path in _called_here(module) if name in names):
-            endings = (f"/{path}.py", f"/{path}/__init__.py")
-            yield from (each for each in modules if f"/{each.path}".endswith(endings) and each is not module)
+            for each in _at_path(path, modules, module):
+                yield each
+                yield from _opened(each, modules)
+
+
+def _opened(package: Module, modules: list[Module]) -> Iterator[Module]:
+    """What a package takes everything from: `from .sets import *`."""
+    for node in package.tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and any(alias.name == "*" for alias in node.names):
+            yield from _at_path(node.module.replace(".", "/"), modules, package)
+
+
+def _at_path(path: str, modules: list[Module], asking: Module) -> list[Module]:
+    endings = (f"/{path}.py", f"/{path}/__init__.py")
+    return [each for each in modules if f"/{each.path}".endswith(endings) and each is not asking]
 
 
 def _called_here(module: Module) -> Iterator[tuple[str, str]]:

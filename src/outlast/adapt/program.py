@@ -22,7 +22,7 @@ from outlast.adapt.placing.fetched_files import tell_asked
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.sinks import find_sinks
 from outlast.adapt.placing.sites import Site
-from outlast.adapt.placing.takers import Taker, Takers, add_handed, find_roots, find_takers
+from outlast.adapt.placing.takers import Taker, Takers, add_handed, find_roots, find_takers, inherited
 from outlast.adapt.placing.unpacking import leave_packed
 from outlast.adapt.resume import Plan
 from outlast.adapt.resuming.before import Before
@@ -269,7 +269,7 @@ def _takers(drafts: Iterable[Draft], entry: Draft) -> Takers:
         found = {
             name: tuple(each for each in every if each.function == name) for name in {each.function for each in every}
         }
-        for alias, name in (pair for draft in (entry, *entry.others) for pair in draft.renamed()):
+        for alias, name in (pair for draft in (entry, *entry.others) for pair in (*draft.renamed(), *inherited(draft))):
             found.setdefault(alias, found.get(name, ()))
     return found
 

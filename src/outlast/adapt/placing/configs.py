@@ -112,7 +112,7 @@ class Configs:
         ]  # fmt: skip
         self._own = {each.name.value for each in draft.nodes if isinstance(each, cst.FunctionDef | cst.ClassDef)}
         self._set = {
-            draft.source(node.targets[0].target)
+            draft.source(node.targets[0].target).replace("'", '"')
             for node in draft.nodes
             if isinstance(node, cst.Assign) and any(
                 isinstance(each, cst.If) and any(name in draft.source(each.test) for name in PASSED)
@@ -136,7 +136,7 @@ class Configs:
         for name, call in self._got:
             spaces = self._handed(call)
             if spaces is not None and spaces.at(use.other) == root.value:
-                spelled = name + "".join(f"[{self._draft.source(key)}]" for _, key in reversed(chain))
+                spelled = name + "".join(f"[{_source(key)}]" for _, key in reversed(chain))
                 return Entry(role, call, spelled, use.is_folder, (), spelled in self._set)
         return None
 
@@ -220,7 +220,8 @@ def keys_of(node: cst.CSTNode | None) -> Iterator[tuple[cst.BaseExpression, cst.
 
 
 def _source(node: cst.BaseExpression) -> str:
-    return node.value if isinstance(node, cst.SimpleString) else inner(node)
+    """A key as it is written, with the quotes that all files share."""
+    return f'"{inner(node)}"' if isinstance(node, cst.SimpleString) else inner(node)
 
 
 def _keys(node: cst.CSTNode | None) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:

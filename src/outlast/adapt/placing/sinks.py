@@ -50,6 +50,7 @@ _READS = {
     "shutil.unpack_archive": (0, "filename"),
     "sklearn.datasets.load_svmlight_file": (0, "f"), "librosa.load": (0, "path"), "soundfile.read": (0, "file"),
     "nibabel.load": (0, "filename"), "pydicom.dcmread": (0, "fp"), "SimpleITK.ReadImage": (0, "fileName"),
+    "pycocotools.coco.COCO": (0, "annotation_file"),
     "rasterio.open": (0, "fp"), "scipy.io.wavfile.read": (0, "filename"), "torchvision.io.read_image": (0, "path"),
     **{f"IPython.display.{name}": (0, "filename") for name in ("Image", "Audio", "Video")},
 }  # fmt: skip

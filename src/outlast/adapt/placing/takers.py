@@ -53,6 +53,12 @@ class Taker:
             return Sink(call, path, Role.DATA, self.is_folder)
         return Sink(call, path, self.role, self.is_folder, expects=self.expects)
 
+    def sink_of_base(self, call: cst.Call) -> Sink | None:
+        """The same for `super().__init__(…)` in a class that is built on the one of this parameter."""
+        named = argument(call, self.name)
+        path = named.value if named is not None else positional(call, self.place)
+        return None if path is None else Sink(call, path, self.role, self.is_folder, expects=self.expects)
+
     def is_called(self, draft: Draft, call: cst.Call) -> bool:
         full = draft.resolve(call.func)
         if self.is_root and isinstance(call.func, cst.Name) and call.func.value in draft.class_names:
@@ -125,5 +131,28 @@ def _is_known(draft: Draft, call: cst.Call, takers: Takers) -> bool:
 
 
 def _handed(draft: Draft, call: cst.Call, takers: Takers) -> list[Sink]:
-    found = (each.sink(draft, call) for each in takers.get(tail(call.func), ()))
+    found = [each.sink(draft, call) for each in takers.get(tail(call.func), ())]
+    found += [each.sink_of_base(call) for base in bases_run(draft, call) for each in takers.get(base, ())]
     return [sink for sink in found if sink is not None]
+
+
+def bases_run(draft: Draft, call: cst.Call) -> list[str]:
+    """The classes of other files whose `__init__` a call of `super().__init__` runs."""
+    owner = call.func.value if isinstance(call.func, cst.Attribute) and tail(call.func) == "__init__" else None
+    if not isinstance(owner, cst.Call) or tail(owner.func) != "super":
+        return []
+    home = next((each for each in draft.above(call) if isinstance(each, cst.ClassDef)), None)
+    bases = [base.value for base in home.bases] if home is not None else []
+    return [tail(base) for base in bases if (full := draft.resolve(base)) and not is_library(full)]
+
+
+def inherited(draft: Draft) -> Iterator[tuple[str, str]]:
+    """Classes that are made as another one is, with that: they have no `__init__` of their own."""
+    for node in draft.nodes:
+        own = node.body.body if isinstance(node, cst.ClassDef) else ()
+        if (
+            isinstance(node, cst.ClassDef)
+            and node.bases
+            and not any(isinstance(each, cst.FunctionDef) and each.name.value == "__init__" for each in own)
+        ):
+            yield node.name.value, tail(node.bases[0].value)

@@ -14,6 +14,25 @@ def is_unnamed(draft: Draft, function: cst.FunctionDef) -> bool:
     if not draft.is_module or (home is not None and function.name.value != "__init__"):
         return False
     name = home.name.value if home is not None else function.name.value
-    bases = (base for each in draft.nodes if isinstance(each, cst.ClassDef) for base in each.bases)
-    named = [*(tail(call.func) for call in draft.calls()), *(tail(base.value) for base in bases)]
-    return name not in named and not any(name in other.words for other in draft.others)
+    if any(tail(call.func) == name for call in draft.calls()) or any(name in other.words for other in draft.others):
+        return False
+    return all(_hands_all_on(each) and _is_unnamed_class(draft, each) for each in _built_on(draft, name))
+
+
+def _built_on(draft: Draft, name: str) -> list[cst.ClassDef]:
+    return [
+        each for each in draft.nodes
+        if isinstance(each, cst.ClassDef) and any(tail(base.value) == name for base in each.bases)
+    ]  # fmt: skip
+
+
+def _hands_all_on(home: cst.ClassDef) -> bool:
+    """Whether a class is made with what the one is made with that it is built on: `def __init__(self, **words)`."""
+    made = [each for each in home.body.body if isinstance(each, cst.FunctionDef) and each.name.value == "__init__"]
+    return all(len(each.params.params) == 1 and each.params.star_kwarg is not None for each in made)
+
+
+def _is_unnamed_class(draft: Draft, home: cst.ClassDef) -> bool:
+    name = home.name.value
+    is_called = any(tail(call.func) == name for call in draft.calls())
+    return not is_called and not _built_on(draft, name) and not any(name in other.words for other in draft.others)

@@ -42,6 +42,8 @@ _RUNS = frozenset({"train", "tune", "val", "predict"})
 _MODEL = re.compile(r"model|net", re.I)
 #: `save_pretrained_merged`, `save_pretrained_gguf`: what others make of `save_pretrained`
 _PRETRAINED = re.compile(r"save_pretrained_\w+")
+#: what writes itself to a place: `midi.write("tune.mid")`
+_WRITING = frozenset({"pretty_midi.PrettyMIDI", "xml.etree.ElementTree.ElementTree", "xml.etree.ElementTree.parse"})
 _MAKERS = frozenset("Sequential Model Functional load_model clone_model fromarray new".split())
 #: what is done only to something that learns
 _TRAINING = frozenset("fit compile train_on_batch fit_generator predict predict_on_batch".split())
@@ -77,6 +79,8 @@ def written(draft: Draft, call: cst.Call) -> Iterator[tuple[cst.BaseExpression, 
         place, is_folder = (0, "file_prefix"), False
     elif last == "save" and is_saved(draft, call):
         place, is_folder = (0, _keyword(call)), False
+    elif last == "write" and _writes_itself(draft, call):
+        place, is_folder = (0, "filename"), False
     owner = call.func.value if isinstance(call.func, cst.Attribute) else None
     if place is not None and draft.may_be_ours(call) and not (owner is not None and _is_made(draft, owner)):
         return  # its body tells
@@ -85,6 +89,15 @@ def written(draft: Draft, call: cst.Call) -> Iterator[tuple[cst.BaseExpression, 
         path = named.value if named is not None else positional(call, place[0])
         if path is not None:
             yield path, is_folder
+
+
+def _writes_itself(draft: Draft, call: cst.Call) -> bool:
+    owner = dotted(call.func.value) if isinstance(call.func, cst.Attribute) else ""
+    return bool(owner) and any(
+        isinstance(node, cst.Assign) and isinstance(node.value, cst.Call)
+        and draft.resolve(node.value.func) in _WRITING and any(dotted(each.target) == owner for each in node.targets)
+        for node in draft.nodes
+    )  # fmt: skip
 
 
 def _is_own_saver(call: cst.Call) -> bool:
