@@ -14,8 +14,10 @@ from outlast.adapt.arguments.namespaces import bound_in, called_name, parameters
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
-from outlast.adapt.placing.configs import Configs, keys_of
+from outlast.adapt.placing.configs import Configs, Entry, keys_of
 from outlast.adapt.placing.sources import Use
+from outlast.adapt.placing.takers import bases_run
+from outlast.adapt.resuming.called import fits
 from outlast.adapt.sight import Sight
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -50,8 +52,24 @@ def take_strays(entry: Sight, strays: Sequence[Stray]) -> None:
             source = sight.draft.source(use.other)
             said = f"{source} stays as it is: where it comes from is not visible"
             sight.draft.say(Kind.DIFFERS, "paths", use.other, said, "set it in the configuration")
+    _leave_set(entry, configs, found)
     entry.paths.entries = list(found.values())
     _take_imported(entry, imported)
+
+
+def _leave_set(entry: Sight, configs: Configs, found: dict[str, Entry]) -> None:
+    """What is set where the script gets its settings need not give way again where the script uses it."""
+    for role, uses in entry.paths.others.items():
+        kept = []
+        for use in uses:
+            ways = _origins(entry.draft, use.other, entry.draft, (), _DEPTH) if use.other is not None else ()
+            known = [each for root, keys in ways if (each := configs.behind(role, use, root, keys)) is not None]
+            same = [each for each in known if each.spelled in found]
+            for each in same:
+                before = found[each.spelled]
+                found[each.spelled] = replace(before, is_folder=before.is_folder or each.is_folder)
+            kept += [] if same else [use]
+        entry.paths.others[role] = kept
 
 
 def _take_imported(entry: Sight, strays: Sequence[Stray]) -> None:
@@ -140,11 +158,25 @@ def _fields(draft: Draft, node: cst.Attribute) -> list[cst.BaseExpression]:
 def _given(draft: Draft, function: cst.FunctionDef, name: str) -> Iterator[tuple[Draft, cst.BaseExpression]]:
     """What callers in any file give to a parameter."""
     called, places = called_name(draft, function), parameters_of(function)
-    place = places.index(name) - (places[:1] in (["self"], ["cls"]))
+    skip = int(places[:1] in (["self"], ["cls"]))
+    is_made = function.name.value == "__init__" and called != "__init__"
     for file in (draft, *draft.others):
         for call in file.calls():
-            if tail(call.func) == called:
+            is_called = tail(call.func) == called
+            if is_made and not is_called:
+                is_called = called in bases_run(file, call) or (_is_chosen(file, call) and fits(call, function, skip))
+            if is_called:
                 named = argument(call, name)
-                value = named.value if named is not None else positional(call, place)
+                value = named.value if named is not None else positional(call, places.index(name) - skip)
                 if value is not None and tail(value) not in PASSED:
                     yield file, value
+
+
+def _is_chosen(file: Draft, call: cst.Call) -> bool:
+    """`kind = getattr(trainers, config["kind"])`, `kind(model, config)`: a class that only a configuration names."""
+    return isinstance(call.func, cst.Name) and any(
+        isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and tail(node.value.func) == "getattr"
+        and any(tail(each.target) == tail(call.func) for each in node.targets)
+        and (full := file.resolve(positional(node.value, 0))) and not is_library(full)
+        for node in file.nodes
+    )  # fmt: skip

@@ -303,11 +303,14 @@ def find_optimizers(values: Values, uses: Uses) -> list[str]:
     """Names of the optimizers that step in the loop."""
     if "torch" not in values.draft.names.roots and not _is_torch(values.draft, uses):
         return []
+    # What an object holds that the rounds only hand on is used by whoever gets it.
+    handed = uses.handed_on()
     return [
         name
         for name in uses.known
-        if name in uses.used and not uses.alias(name) and _optimizes(values.draft, uses, name)
-    ]
+        if (name in uses.used or name.rpartition(".")[0] in handed)
+        and not uses.alias(name) and _optimizes(values.draft, uses, name)
+    ]  # fmt: skip
 
 
 def _is_torch(draft: Draft, uses: Uses) -> bool:

@@ -126,7 +126,7 @@ def kept_beside(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> tu
     kept = [name for name in kept_values(draft, values, saved | whole, torch=True) if not uses.alias(name)]
     outer = [name for name in _changed_elsewhere(draft, values, uses) if name not in {*saved, *whole, *kept}]
     kept += [*outer, *(name for name in _fields(draft, values, uses, saved) if name not in saved)]
-    kept += [name for name in _fields_from_outside(draft, values, uses) if name not in {*saved, *kept}]
+    kept += [name for name in _fields_from_outside(draft, values, uses, saved) if name not in {*saved, *kept}]
     kept += [name for name in set_fields(draft, values, uses) if name not in {*saved, *kept}]
     kept += [name for name in loaded_before(values) if name not in {*saved, *whole, *kept}]
     _say_set_on_models(draft, values, uses, saved, {*saved, *kept})
@@ -207,8 +207,11 @@ def _changed_elsewhere(draft: Draft, values: Values, uses: Uses) -> list[str]:
 def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[str]:
     """`self.best`, `stopper.best`: plain at first, and changed by a method of the object's class."""
     kept, ahead = [], fetched_ahead(values)
+    handed = uses.handed_on()
     for holder in uses.holders:
         if holder != "self" and not uses.methods[holder]:
+            # Whoever is handed an object may let it change itself; nothing else is seen of that.
+            kept += [name for name, first in uses.changing(holder).items() if holder in handed and is_plain(first)]
             continue
         late = next(made_late(uses, holder), "") if holder != "self" else ""
         if late:
@@ -238,7 +241,7 @@ def _is_no_value(value: cst.BaseExpression) -> bool:
     return isinstance(value, cst.Lambda | cst.GeneratorExp) or made in NOT_KEPT or made in ("Stream", "Event", "Lock")
 
 
-def _fields_from_outside(draft: Draft, values: Values, uses: Uses) -> list[str]:
+def _fields_from_outside(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[str]:
     """`agent.memory.append(…)`, `agent.epsilon *= 0.9`: fields of objects of this file that others change."""
     changed = [name for name, methods in uses.methods.items() if methods & CHANGES]
     late = {holder for holder in uses.holders if holder != "self" and any(made_late(uses, holder))}
@@ -254,7 +257,15 @@ def _fields_from_outside(draft: Draft, values: Values, uses: Uses) -> list[str]:
         if (holder := name.rpartition(".")[0]) in uses.holders
         and holder not in late
         and (is_plain(uses.known[name]) or uses.is_empty(name))
+        and not (seen := _same_as(draft, uses, name)) & saved
+        and seen.isdisjoint(uses.holders)
     ]
+
+
+def _same_as(draft: Draft, uses: Uses, name: str) -> set[str]:
+    """What a field is another name of: `self.best = self.model` holds no weights of its own."""
+    values = [value for value in uses.field_values(name) if isinstance(value, cst.Name | cst.Attribute)]
+    return {each for value in values for each, rest in uses.seen_as(dotted(value), draft.scope(value)) if not rest}
 
 
 def _say_set_on_models(draft: Draft, values: Values, uses: Uses, saved: set[str], kept: set[str]) -> None:

@@ -111,6 +111,16 @@ class Uses(Visible):
             for name in self.values_of(call.args[0].value, call, scope):
                 self.methods[name].add(STEPPED)
 
+    def handed_on(self) -> set[str]:
+        """Objects that the rounds give to something else (`Step(model, wrapper)`), or that a list has that they use."""
+        blocks = [self.values.loop.node.body, *(function.body for function in self.functions)]
+        given = {
+            name
+            for block in blocks for call in self.draft.calls(block) for arg in call.args if dotted(arg.value)
+            for name, rest in self.seen_as(dotted(arg.value), self.draft.scope(call)) if not rest
+        }  # fmt: skip
+        return {name for name in self.holders if name in given or self.elements.get(name.partition("[")[0])}
+
     def values_of(self, owner: cst.BaseExpression, at: cst.CSTNode, scope: Scope, depth: int = 5) -> list[str]:
         """Names of the value that an expression stands for."""
         found = [name for name, rest in self.seen_as(dotted(owner), scope, depth) if not rest]

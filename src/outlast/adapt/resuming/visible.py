@@ -6,12 +6,13 @@ same file, as `trainer.model`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.resuming.called import fits, whole_of
 from outlast.adapt.resuming.loops import Values, chosen, has_none, is_none, targets_of
 from outlast.adapt.resuming.ranks import is_library
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -124,8 +125,11 @@ class Visible:
 
     def _calls_of(self, function: cst.FunctionDef) -> list[cst.Call]:
         """Calls of a function, in all files of the program."""
-        name = self._called(function)
-        return [call for each in (self.draft, *self.draft.others) for call in each.calls() if tail(call.func) == name]
+        name, skip = self._called(function), int(is_method(self.draft, function))
+        return [
+            call for each in (self.draft, *self.draft.others) for call in each.calls()
+            if tail(call.func) == name and fits(call, function, skip)
+        ]  # fmt: skip
 
     def _called(self, function: cst.FunctionDef) -> str:
         home = next((each for each in self.draft.above(function) if isinstance(each, cst.ClassDef)), None)
@@ -143,6 +147,7 @@ class Visible:
                 del self.known[name]  # the object whose method holds the loop: here it is `self`
             else:
                 waiting.append((name, home))
+        waiting += [pair for name in list(self.known) for pair in self._in_list(name)]
         while waiting:
             name, home = waiting.pop(0)
             chain = self._chain(home)
@@ -157,16 +162,32 @@ class Visible:
                 if made in self._classes and name.count(".") < 2 and self._classes[made] not in chain:
                     waiting.append((f"{name}.{field}", self._classes[made]))
 
+    def _in_list(self, name: str) -> Iterator[tuple[str, cst.ClassDef]]:
+        """Objects that only a list has names for: `callbacks[0]` of `callbacks = [Stopper()]`."""
+        origin, scope = self.known.get(name), self.values.scope
+        if origin is None and isinstance(scope, cst.FunctionDef):
+            origin = self.given(scope, name)
+        for at, each in enumerate(origin.elements if isinstance(origin, cst.List) else ()):
+            made = each.value if isinstance(each, cst.Element) and isinstance(each.value, cst.Call) else None
+            if made is not None and self._is_of_program(made) and (own := self._class_of(made)):
+                yield f"{name}[{at}]", self._classes[own]
+
     def _made_as(self, owner: cst.ClassDef) -> cst.ClassDef:
         """The class of the object that runs a loop of `owner`: the one built on that, where only one is made."""
         built = [each for each in self._classes.values() if each is not owner and owner in self._chain(each)]
         calls = {tail(call.func) for each in (self.draft, *self.draft.others) for call in each.calls()}
-        made = [each for each in built if each.name.value in calls]
+        # A class that nobody names is chosen by a configuration.
+        made = [each for each in built if each.name.value in calls] or built
         return made[0] if len(made) == 1 and owner.name.value not in calls else owner
 
     def _made_of(self, name: str) -> str:
         call = self.made(name)
-        return self._class_of(call) if call is not None and isinstance(call.func, cst.Name) else ""
+        return self._class_of(call) if call is not None and self._is_of_program(call) else ""
+
+    def _is_of_program(self, call: cst.Call) -> bool:
+        """`Net()`, and `nets.Net()` of a module of the program; `factory.make()` is a method of a value."""
+        full = self.draft.resolve(call.func) if isinstance(call.func, cst.Attribute) else ""
+        return isinstance(call.func, cst.Name) or (bool(full) and not self.draft.is_of_library(call.func))
 
     def _class_of(self, call: cst.Call, depth: int = 3) -> str:
         """The class that a call makes an object of, also through a function of the program that returns one."""
@@ -177,7 +198,7 @@ class Visible:
             **seen_elsewhere(self.draft, cst.FunctionDef),
             **{each.name.value: each for each in self.draft.functions()},
         }
-        function = makers.get(name) if isinstance(call.func, cst.Name) else None
+        function = makers.get(name) if self._is_of_program(call) else None
         if function is None:
             return ""
         assigned = {
@@ -327,13 +348,6 @@ class Visible:
         home = name.rpartition(".")[0]
         parts = [part.replace("self.", f"{home}.", 1) if home else part for part in parts]
         return parts if parts and all(part in self.known for part in parts) else []
-
-
-def whole_of(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`self.history` of `self.history[key][0]`: what changes where a part of it does."""
-    while isinstance(node, cst.Subscript):
-        node = node.value
-    return node
 
 
 def own_classes(draft: Draft) -> dict[str, cst.ClassDef]:
