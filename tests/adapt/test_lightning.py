@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import types
 from pathlib import Path
@@ -189,7 +190,7 @@ class _Trainer:
 
 
 def _random(torch):
-    torch.get_rng_state, torch.set_rng_state = lambda: types.SimpleNamespace(cpu=lambda: 0), lambda state: None
+    torch.get_rng_state, torch.set_rng_state = lambda: types.SimpleNamespace(cpu=int), lambda state: None
     torch.cuda = types.SimpleNamespace(
         get_rng_state_all=lambda: [], set_rng_state_all=lambda states: None, device_count=lambda: 0
     )
@@ -214,7 +215,7 @@ class _NewTrainer(_Trainer):
 
     def save_checkpoint(self, path):
         Path(path).touch()
-        states = [each.state_dict() for each in self.callbacks]
+        states = [copy.deepcopy(each.state_dict()) for each in self.callbacks]
         kept = self.current_epoch + 1, self.global_step, dict(vars(self.lr_scheduler_configs[0].scheduler)), states
         self.store[path.removesuffix(".part")] = kept
 
@@ -233,6 +234,9 @@ class _NewTrainer(_Trainer):
             self._end(model)
         for epoch in range(first, self.max_epochs):
             self.current_epoch = epoch
+            for each in self.callbacks:
+                if hasattr(each, "on_train_epoch_start"):
+                    each.on_train_epoch_start(self, model)
             print("epoch", self.current_epoch, plateau.rate)
             self.global_step += 10
             self.callback_metrics["loss"] = self.current_epoch
@@ -260,6 +264,65 @@ def test_a_rate_that_follows_a_metric_goes_on_where_it_was(tmp_path, monkeypatch
     for done, kill_after in ((0, 2), (1, 2), (2, 2), (3, None)):
         played = play(text, tmp_path, env=env, kill_after=kill_after)
         assert played.output.splitlines() == whole[done : done + 2]
+
+
+GATHERS = """
+import lightning as L
+
+
+class Net(L.LightningModule):
+    automatic_optimization = True
+
+    def __init__(self):
+        self.losses, self.best, self.outputs, self.rows = [], 9, [], None
+
+    def setup(self, stage):
+        self.rows = [1]
+
+    def on_train_epoch_end(self):
+        self.losses.append(len(self.losses))
+        self.best = min(self.best, 5)
+        self.outputs.append(1)
+        self.outputs.clear()
+
+
+seen, other = [], []
+
+
+class Tell(L.Callback):
+    def on_train_epoch_end(self, trainer, module):
+        seen.append(trainer.current_epoch)
+        module.on_train_epoch_end()
+
+
+trainer = L.Trainer()
+trainer.callbacks.append(Tell())
+model = Net()
+trainer.fit(model)
+print(seen, model.losses, model.best)
+"""
+
+
+def test_what_the_scripts_own_classes_gather_goes_on(tmp_path, monkeypatch):
+    torch, lightning = types.ModuleType("torch"), types.ModuleType("lightning")
+
+    class Callback:
+        on_fit_start = on_train_start = load_state_dict = lambda self, *given: None
+        state_dict = dict
+
+    lightning.pytorch = types.ModuleType("lightning.pytorch")
+    lightning.pytorch.callbacks = types.SimpleNamespace(Checkpoint=Callback)
+    lightning.LightningModule, lightning.Callback = object, Callback
+    lightning.Trainer = type("Trainer", (_NewTrainer,), {"store": {}})
+    _random(torch)
+    for module in (torch, lightning, lightning.pytorch):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    text = adapt_plainly(GATHERS).text
+    assert 'for key in {"best", "losses"} & set(' in text and "gathered=[seen]" in text, "no more than what is gathered"
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "keeps")}
+    whole = play(GATHERS, tmp_path).output.splitlines()
+    play(text, tmp_path, env=env, kill_after=2)
+    assert play(text, tmp_path, env=env).output.splitlines() == [*whole[1:]]
 
 
 @pytest.mark.parametrize("by_hand", [True, False])

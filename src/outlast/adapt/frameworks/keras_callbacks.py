@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.visible import parts_of
 from outlast.migrate.tree import dotted, tail
 
-_CHANGES = frozenset({"append", "extend", "add", "update", "insert", "setdefault"})
+CHANGES = frozenset({"append", "extend", "add", "update", "insert", "setdefault"})
 #: what is set here is set anew in each epoch
 _STARTS = frozenset({"on_epoch_begin", "on_batch_begin", "on_train_batch_begin", "on_test_begin"})
 _FIRST = (cst.List, cst.Dict, cst.Set, cst.Integer, cst.Float, cst.SimpleString, cst.UnaryOperation)
@@ -23,12 +24,12 @@ def own_fields(draft: Draft) -> list[str]:
             first, changed, fresh = set(), set(), set()
             for function in draft.functions():
                 if draft.parent(function) is node.body:
-                    assigned = dict(_assigned(draft, function))
+                    assigned = dict(assigned_fields(draft, function))
                     if function.name.value in _STARTS:
                         fresh |= set(assigned)
                     elif function.name.value != "__init__":
-                        changed |= {*assigned, *_changed(draft, function)}
-                    first |= {name for name, value in assigned.items() if _is_plain(value)}
+                        changed |= {*assigned, *changed_fields(draft, function)}
+                    first |= {name for name, value in assigned.items() if is_plain(value)}
             found += sorted((first & changed) - fresh)
     return found
 
@@ -37,22 +38,23 @@ def _is_callback(base: cst.BaseExpression) -> bool:
     return tail(base) in ("Callback", "EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau")
 
 
-def _assigned(draft: Draft, function: cst.FunctionDef) -> Iterator[tuple[str, cst.BaseExpression]]:
+def assigned_fields(draft: Draft, function: cst.FunctionDef) -> Iterator[tuple[str, cst.BaseExpression]]:
     for node in draft.below(function.body):
         if isinstance(node, cst.Assign):
             for target in node.targets:
-                owner, _, name = dotted(target.target).partition(".")
-                if owner == "self" and name and "." not in name:
-                    yield name, node.value
+                for place, value in parts_of(target.target, node.value, fields=True).items():
+                    owner, _, name = place.partition(".")
+                    if owner == "self" and name and "." not in name and value is not None:
+                        yield name, value
 
 
-def _changed(draft: Draft, function: cst.FunctionDef) -> Iterator[str]:
+def changed_fields(draft: Draft, function: cst.FunctionDef) -> Iterator[str]:
     """Fields of which something is changed: `self.count += 1`, `self.losses.append(…)`, `self.seen[key] = …`."""
     for node in draft.below(function.body):
         place: cst.CSTNode | None = None
         if isinstance(node, cst.AugAssign):
             place = node.target
-        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and tail(node.func) in _CHANGES:
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and tail(node.func) in CHANGES:
             place = node.func.value
         elif isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
             place = node.target
@@ -63,7 +65,7 @@ def _changed(draft: Draft, function: cst.FunctionDef) -> Iterator[str]:
             yield name
 
 
-def _is_plain(value: cst.BaseExpression) -> bool:
+def is_plain(value: cst.BaseExpression) -> bool:
     return isinstance(value, _FIRST) or dotted(value) in ("None", "True", "False", "np.inf", "numpy.inf", "np.Inf") or (
         isinstance(value, cst.Call) and dotted(value.func) in ("list", "dict", "set", "float", "int")
     )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.frameworks.gathered import Gathered, gathered_fields, gathered_names
 from outlast.adapt.frameworks.makers import class_path, makers, may_run
 from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal, call_lines, random_sources
@@ -81,7 +82,8 @@ def _resume(
     draft: Draft, calls: Sequence[cst.Call], made: Sequence[cst.Call], numbers: list[tuple[str, str, str]], value: str
 ) -> None:
     kind, go_on = draft.free("SaveResume"), draft.free("resume_fit")
-    _define(draft, calls, kind, go_on, numbers)
+    lists = {id(call): gathered_names(draft, call) for call in calls}
+    _define(draft, calls, kind, go_on, numbers, Gathered(gathered_fields(draft), any(lists.values())))
     if value:
         for call in made:
             _send_results(draft, call, value)
@@ -92,6 +94,7 @@ def _resume(
     for at, call in enumerate(calls, 1):
         given = [value or "None"] if value or not is_one else []
         given += [] if is_one else [f'"resume-{at}.ckpt"']
+        given += [f"gathered=[{', '.join(lists[id(call)])}]"] if lists[id(call)] else []
         wrap_method(draft, call, go_on, given)
         draft.say(Kind.CHANGED, RULE, call, "goes on from its last epoch (a callback of the Trainer)")
 
@@ -122,8 +125,9 @@ def _send_results(draft: Draft, made: cst.Call, value: str) -> None:
 
 
 def _define(
-    draft: Draft, calls: Sequence[cst.Call], kind: str, go_on: str, numbers: list[tuple[str, str, str]]
-) -> None:
+    draft: Draft, calls: Sequence[cst.Call], kind: str, go_on: str, numbers: list[tuple[str, str, str]],
+    gathered: Gathered,
+) -> None:  # fmt: skip
     lightning = _lightning(draft)
     torch = draft.names.name_for("torch", [draft.module])
     is_known, torch = bool(torch), torch or "torch"
@@ -137,15 +141,15 @@ def _define(
     # The package was renamed with 2.0; under its old name it may be any version, and few say which.
     may_be_old = "pytorch_lightning" in roots_of(draft)
     has_own = any(argument(call, "ckpt_path") for call in calls)
-    more = [*(["inspect"] if may_be_old else []), "os", *(["pickle"] if has_own else [])]
+    more = [*(["copy"] if gathered.fields else []), *(["inspect"] if may_be_old else []), "os", *(["pickle"] if has_own else [])]
     draft.need_import(*more, *([] if is_known else ["torch"]))
     takes = f" and {_TAKES}" if may_be_old else ""
     add_helpers(draft, calls[0], [lightning], [
         "",
-        *_callback(lightning, torch, kind, numbers, may_be_old),
+        *_callback(lightning, torch, kind, numbers, may_be_old, gathered),
         "",
         "",
-        f'def {go_on}(fit, folder=None, file="resume.ckpt"):',
+        f'def {go_on}(fit, folder=None, file="resume.ckpt"{", gathered=()" if gathered.has_lists else ""}):',
         '    """Let a Trainer go on from its last epoch if there is a folder for that; else it fits as ever."""',
         f"    trainer, folder = fit.__self__, {ENVIRON} or folder",
         '    path = os.path.join(folder or "", file)',
@@ -153,7 +157,7 @@ def _define(
         *([line.format(torch=torch) for line in _OWN_FILE] if has_own else []),
         "    def fit_on(*args, **words):",
         "        os.makedirs(folder, exist_ok=True)",
-        f"        callback = {kind}(path)",
+        f"        callback = {kind}(path{', gathered' if gathered.has_lists else ''})",
         "        trainer.callbacks.append(callback)",
         *(_OWN_FIRST if has_own else []),
         f"        {'elif' if has_own else 'if'} os.path.exists(path){takes}:",
@@ -172,7 +176,7 @@ def _define(
 
 
 def _callback(
-    lightning: str, torch: str, kind: str, numbers: list[tuple[str, str, str]], may_be_old: bool
+    lightning: str, torch: str, kind: str, numbers: list[tuple[str, str, str]], may_be_old: bool, gathered: Gathered
 ) -> list[str]:  # fmt: skip
     read = [f'"{key}": {how}' for key, how, _ in numbers]
     put = [how.format(f'self.state["{key}"]') for key, _, how in numbers]
@@ -184,11 +188,14 @@ def _callback(
         '    """Has the Trainer save under one name after each epoch, whole or not at all."""',
         "",
         *([f'    is_old = not hasattr({callbacks}.Callback, "state_dict")  # before Lightning 1.6', ""] * may_be_old),
-        "    def __init__(self, path):",
+        f"    def __init__(self, path{', gathered=()' if gathered.has_lists else ''}):",
         "        self.path, self.state, self.is_over, self.watched = path, None, False, {}",
+        *gathered.first(),
         "",
         "    def state_dict(self):",
-        *call_lines("        return {", ['"is_over": self.is_over', '"watched": self.watched', *read], "}"),
+        *call_lines(
+            "        return {", ['"is_over": self.is_over', '"watched": self.watched', *gathered.pairs(), *read], "}"
+        ),
         "",
         "    def load_state_dict(self, state_dict):",
         "        self.state = state_dict",
@@ -199,6 +206,7 @@ def _callback(
         '        self.is_over = bool(self.state and self.state["is_over"])',
         "",
         "    def on_train_start(self, trainer, module):",
+        *gathered.start(),
         *(_OLD_PUT if may_be_old else []),
         *_STEP_WATCHING,
         "        trainer.should_stop = trainer.should_stop or self.is_over",
@@ -206,14 +214,16 @@ def _callback(
         "    def put_back(self):",
         *("        " + line for line in put),
         "",
+        *gathered.methods(has_hook=may_be_old),
         f"    def on_train_epoch_end(self, trainer, module{', given=None' if may_be_old else ''}):",
+        *gathered.again(),
         "        self.is_over = trainer.should_stop",
         *(["        if self.is_old:", "            return"] if may_be_old else []),
         *_WATCH,
         '        trainer.save_checkpoint(self.path + ".part")',
         "        if trainer.is_global_zero:",
         '            os.replace(self.path + ".part", self.path)',
-        *([line.format(torch=torch) for line in _OLD_HOOKS] if may_be_old else []),
+        *(gathered.inside([line.format(torch=torch) for line in _OLD_HOOKS]) if may_be_old else []),
     ]
 
 
