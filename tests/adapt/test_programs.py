@@ -97,7 +97,7 @@ def test_modules_outside_of_the_project_are_not_touched(tmp_path):
 
 def test_a_training_of_a_module_that_the_script_repeats_is_refused(tmp_path):
     files, _ = PROGRAMS["a package"]
-    again = files["train"].replace("fit(torch", "for seed in (1, 2):\n                    fit(torch")
+    again = files["train"].replace("fit(torch", "while True:\n                    fit(torch")
     done = Program(tmp_path, **{**files, "train": again}).adapt()
     (said,) = [finding.message for finding in done.by_hand]
     assert "the training of src/engine.py is done more than once" in said

@@ -33,6 +33,7 @@ from outlast.adapt.resuming.renewed import keep_renewed
 from outlast.adapt.resuming.rounds import (
     is_called,
     may_count,
+    may_count_elsewhere,
     refuse_processes,
     refuse_repeated,
     refuse_shared_file,
@@ -68,6 +69,7 @@ class Plan:
     apply: Callable[[str], None]
     saves_results: bool = False  # it also sends the results to the output folder
     also: tuple[cst.CSTNode, ...] = ()  # more places where that option is read
+    is_counted: bool = False  # each of several trainings in one start has a checkpoint of its own
     states: tuple[tuple[Values, State], ...] = ()  # loops, and what would be kept of each
 
 
@@ -267,6 +269,8 @@ def _plan_several(
         is_again = repeated_at(draft, values.loop.node) is not None
         if is_again and not may_count(draft, values.loop.node):
             refuse_repeated(draft, values.loop.node)
+        # Another file may come back to it as well.
+        is_again = is_again or may_count_elsewhere(draft, values.loop.node)
         if is_again:
             refuse_shared_file(draft, values.loop.node)
         state = find_state(draft, values, uses[id(values)])
@@ -282,7 +286,14 @@ def _plan_several(
             keep_stamps(draft, calls, scope, value)
 
     also = (*(values.loop.node for values in found[1:]), *(call for _, calls in stamps[:1] for call in calls))
-    return Plan(found[0].loop.node, apply, also=also, states=tuple((values, state) for values, state, _, _ in planned))
+    is_counted = all(repeats for _, _, _, repeats in planned)
+    return Plan(
+        found[0].loop.node,
+        apply,
+        also=also,
+        is_counted=is_counted,
+        states=tuple((values, state) for values, state, _, _ in planned),
+    )
 
 
 def _check(draft: Draft, values: Values, state: State) -> None:

@@ -56,7 +56,7 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
     if len(found) == 1:
         ((path, plan),) = found.items()
         again = _again(entry, modules[path], plan)
-        if again is None:
+        if again is None or plan.is_counted:
             return Training(plan, path)
         said = f"the training of {path} is done more than once, with one checkpoint for all"
         entry.say(Kind.HAND, RULE, again, said, "start each one as a run of its own, or save by hand: outlast.save")

@@ -19,8 +19,8 @@ from outlast.migrate.tree import dotted, tail
 _BASES = frozenset({"Callback", "LightningModule", "EarlyStopping", "ModelCheckpoint"})
 #: what is set here is set anew in each epoch, or for each start
 _FRESH = frozenset(
-    "on_train_epoch_start on_validation_epoch_start on_epoch_start on_validation_start on_fit_start on_train_start setup "
-    "prepare_data configure_model configure_optimizers".split()
+    "on_train_epoch_start on_validation_epoch_start on_epoch_start on_validation_start on_fit_start on_train_start "
+    "setup prepare_data configure_model configure_optimizers".split()
 )
 
 

@@ -141,7 +141,12 @@ def _define(
     # The package was renamed with 2.0; under its old name it may be any version, and few say which.
     may_be_old = "pytorch_lightning" in roots_of(draft)
     has_own = any(argument(call, "ckpt_path") for call in calls)
-    more = [*(["copy"] if gathered.fields else []), *(["inspect"] if may_be_old else []), "os", *(["pickle"] if has_own else [])]
+    more = [
+        *(["copy"] if gathered.fields else []),
+        *(["inspect"] if may_be_old else []),
+        "os",
+        *(["pickle"] if has_own else []),
+    ]
     draft.need_import(*more, *([] if is_known else ["torch"]))
     takes = f" and {_TAKES}" if may_be_old else ""
     add_helpers(draft, calls[0], [lightning], [

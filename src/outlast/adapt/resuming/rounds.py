@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 
 import libcst as cst
@@ -66,6 +67,39 @@ def may_count(draft: Draft, node: cst.CSTNode) -> bool:
             seen.add(id(function))
             waiting += _calls(draft, function)
     return True
+
+
+def again_elsewhere(draft: Draft, node: cst.CSTNode) -> tuple[Draft, cst.CSTNode] | None:
+    """The file of the program, and the place in it, that comes back to what a node does."""
+    names = leading_to(draft, node)
+    is_method = any(isinstance(each, cst.ClassDef) for each in draft.above(node))
+    for other in draft.others:
+        calls = [
+            call for call in other.calls() if tail(call.func) in names
+            and (is_method or isinstance(call.func, cst.Name) or other.resolve(call.func))
+        ]  # fmt: skip
+        if not are_alternatives(other, calls):
+            return other, calls[-1]
+        again = next((found for call in calls if (found := repeated_at(other, call)) is not None), None)
+        if again is not None:
+            return other, again
+    return None
+
+
+def may_count_elsewhere(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether such trainings can be told apart by counting, and none reads a file that the next one writes anew."""
+    found = again_elsewhere(draft, node)
+    names = leading_to(draft, node)
+    if found is None or not isinstance(draft.scope(node), cst.FunctionDef):
+        return False
+    other, again = found
+    calls = [call for call in other.calls() if tail(call.func) in names]
+    inside = [*draft.calls(draft.scope(node)), *other.calls(other.scope(again))]
+    inside += [each for call in calls for each in other.calls(other.scope(call))]
+    loads = [call for call in inside if re.search(r"(?:^|_)load|restore", tail(call.func)) and call not in calls]
+    start = min(other.start(call) for call in calls)
+    is_read = any(draft.home(call) is draft or other.start(call) > start for call in loads)
+    return not is_read and all(may_count(other, call) for call in calls) and may_count(draft, node)
 
 
 def is_called(draft: Draft, scope: Scope) -> bool:
