@@ -5,8 +5,10 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from checked import adapt, adapt_plainly
+from checked import adapt, adapt_plainly, said
 from torch_stage import HEAD, STEP
+
+from outlast.migrate.engine import Kind
 
 ROUNDS = """
         net = nn.Linear(1, 1)
@@ -33,6 +35,14 @@ SHAPES = {
         stamp = "{}-{}".format(now.second, now.microsecond)
         best = "best_" + stamp + ".pt"
     """,
+    "a number in a text, a moment with a form": """
+        import os, time
+        from datetime import datetime
+        now = datetime.now()
+        folder = f"runs/{int(time.time() * 1000)}_{now:%H%M%S%f}"
+        os.makedirs(folder)
+        best = f"{folder}/best.pt"
+    """,
     "a moment that is written": """
         import datetime
         now = datetime.datetime.now()
@@ -50,6 +60,64 @@ def test_a_name_that_the_clock_makes_is_the_same_in_each_stint(shape, run, tmp_p
     env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
     assert run(done.text, env=env, kill_after=3).was_killed
     assert run(done.text, env=env).output.splitlines() == lines[2:]
+
+
+def test_a_folder_named_in_a_function_that_calls_the_training_is_the_same_in_each_stint(run, tmp_path):
+    text = (
+        HEAD
+        + STEP
+        + textwrap.dedent("""
+        import os
+        from datetime import datetime
+        def fit(net, opt, folder):
+            for epoch in range(4):
+                loss = sum(step(net, opt, x, y) for x, y in POINTS)
+                torch.save(net.state_dict(), f"{folder}/{epoch}.pt")
+                print(epoch, loss)
+            return sorted(os.listdir(folder))
+        def main():
+            folder = f"runs/{datetime.now():%H%M%S%f}"
+            os.makedirs(folder)
+            net = nn.Linear(1, 1)
+            print("end", fit(net, torch.optim.SGD(net.parameters()), folder))
+        main()
+    """)
+    )
+    lines = run(text).output.splitlines()
+    done = adapt_plainly(text)
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert run(done.text, env=env, kill_after=3).was_killed
+    assert run(done.text, env=env).output.splitlines()[-1] == lines[-1]
+
+
+CURVES = """
+import time
+import torch
+from torch import nn
+from torch.utils.tensorboard import SummaryWriter
+{}
+writer = SummaryWriter(f"runs/{{time.time()}}")
+net = nn.Linear(1, 1)
+opt = torch.optim.SGD(net.parameters())
+for epoch in range(5):
+    opt.zero_grad()
+    loss = net(torch.ones(1)).sum()
+    loss.backward()
+    opt.step()
+    writer.add_scalar("loss", loss.item(), epoch)
+"""
+
+
+def test_curves_of_all_stints_lie_in_one_folder():
+    done = adapt(CURVES.format(""))
+    assert 'first_stamp = first_name(str(time.time()), os.environ.get("OUTLAST_CHECKPOINT") or contract' in done.text
+    assert "{first_stamp}" in done.text and "{time.time()}" not in done.text
+
+
+def test_a_start_that_empties_files_keeps_its_own_folder_and_that_is_told():
+    done = adapt(CURVES.format('with open("settings.txt", "w") as file:\n    file.write("5")'))
+    assert "first_name" not in done.text
+    assert "time.time() is another one in each start" in said(done, Kind.DIFFERS)
 
 
 def test_a_time_that_names_nothing_stays_the_time():

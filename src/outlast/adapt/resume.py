@@ -39,7 +39,7 @@ from outlast.adapt.resuming.rounds import (
     refuse_shared_file,
     repeated_at,
 )
-from outlast.adapt.resuming.stamps import find_stamps, keep_stamps
+from outlast.adapt.resuming.stamps import find_stamps, keep_stamps, say_stamps
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.states import (
     FRAMEWORKS,
@@ -278,6 +278,10 @@ def _plan_several(
         planned.append((values, state, f"resume{at + 1 if at else ''}{'-' if is_again else ''}", is_again))
 
     stamps = [(values.scope, find_stamps(draft, values)) for values, state, _, _ in planned if state.kind == "torch"]
+
+    for values, state, _, _ in planned:
+        if state.kind == "torch":
+            say_stamps(draft, values, stamps[0][1])
 
     def apply(value: str) -> None:
         for values, state, file, repeats in planned:

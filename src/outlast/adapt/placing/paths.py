@@ -125,6 +125,8 @@ def find_paths(
     found.made = frozenset(
         {flow.spelling.of(sink.path) for sink in every if sink.makes}
         | {flow.full(use) for use in ways if use.sink.makes and use.literal is not None}
+        # Who writes curves makes the folder for them.
+        | {flow.full(use) for use in ways if tail(use.sink.call.func) == "SummaryWriter" and use.literal is not None}
     )
     loaded = {_source(draft, use) for use in ways if use.role is Role.WEIGHTS and not use.after} - {""}
     for use in (use for sink in every for use in _uses(draft, flow, sink)):

@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.given_back import is_container_given_back
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import PASSING, RULE, Refusal
 from outlast.adapt.resuming.visible import Visible
@@ -91,6 +92,7 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
         is_kept = _is_kept(draft, origin, made) or any(
             isinstance(value, cst.List | cst.Dict | cst.Set) for _, value in values.bindings.get(name, [])
         )
+        is_kept = is_kept or is_container_given_back(draft, values, name)
         if torch and not is_rebound and not is_kept:
             if isinstance(origin, cst.Call) and _is_updated(draft, values, name):
                 said = f"{name} starts anew in each stint"

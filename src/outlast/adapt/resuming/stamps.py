@@ -1,6 +1,7 @@
 """Names that a start makes of the clock: `best = f"runs/{stamp}/best.pt"`, where `stamp = time.strftime("%m%d-%H%M")`.
 
-The next stint would look for the best weights under a name of its own. So the first one's name holds for all.
+The next stint would look for the best weights under a name of its own, and leave its curves in another folder. So the
+first one's name holds for all.
 """
 
 from __future__ import annotations
@@ -9,52 +10,105 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from outlast.adapt.draft import Draft
+from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.resuming.begun import mode_of
+from outlast.adapt.resuming.clocks import Bound, has_clock, is_clock, is_stamp
 from outlast.adapt.resuming.firsts import saved_path
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import ENVIRON, RULE
+from outlast.adapt.resuming.visible import is_method, parameters
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import dotted, tail
+from outlast.migrate.tree import argument, dotted, positional, tail
 
-_CLOCKS = frozenset(
-    {
-        "time.time", "time.localtime", "time.gmtime", "time.strftime", "time.ctime", "time.asctime",
-        "datetime.datetime.now", "datetime.datetime.today", "datetime.datetime.utcnow", "datetime.date.today",
-    }
-)  # fmt: skip
-Bound = dict[str, list[cst.BaseExpression]]
-_TEXTS = frozenset({"strftime", "isoformat", "ctime", "asctime"})
+#: what makes a folder, or leaves files of its own in one: nothing is lost where it is the same one again
+_MAKES = frozenset({"os.makedirs", "os.mkdir"})
+_WRITERS = frozenset({"SummaryWriter", "FileWriter", "CSVLogger", "TensorBoardLogger"})
+_DEPTH = 4
 
 
-def find_stamps(draft: Draft, values: Values) -> list[cst.Call]:
-    """Texts of the time in the paths that a loop saves to, which are made before it and once in each start."""
-    here = values.scope
-    waiting = [path for call in draft.calls(values.loop.node) if (path := saved_path(draft, call)) is not None]
-    bound = _bound(draft, values)
-    found: dict[int, cst.Call] = {}
-    seen: set[str] = set()
-    while waiting:
-        value = waiting.pop()
-        for node in _outermost(draft, value, bound):
-            is_before = draft.start(node) < draft.start(values.loop.top)
-            if is_before and (draft.scope(node) is here or draft.scope(node) is draft.module):
-                found[id(node)] = node
-        names = {each.value for each in (value, *draft.below(value)) if isinstance(each, cst.Name)} - seen
-        seen |= names
-        waiting += [each for name in names - values.bound for each in bound.get(name, [])]
-    return sorted(found.values(), key=draft.start)
+def find_stamps(draft: Draft, values: Values) -> list[cst.CSTNode]:
+    """Texts of the time in the paths that a loop saves to, which are made before it and once in each start.
+
+    Those of other results as well, unless each start begins a file anew that may lie there.
+    """
+    paths = [path for call in draft.calls(values.loop.node) if (path := saved_path(draft, call)) is not None]
+    if not _begins_files(draft, values):
+        paths += [path for call in draft.calls() if (path := _folder(draft, call)) is not None]
+    return _in_paths(draft, values, paths)
 
 
-def keep_stamps(draft: Draft, stamps: Sequence[cst.Call], scope: cst.CSTNode, value: str) -> None:
+def say_stamps(draft: Draft, values: Values, kept: Sequence[cst.CSTNode]) -> None:
+    """Name those that stay: each stint has one of its own."""
+    paths = [path for call in draft.calls() if (path := _folder(draft, call)) is not None]
+    for stamp in _in_paths(draft, values, paths):
+        if not any(stamp is each for each in kept):
+            said = f"{_shown(draft, stamp)} is another one in each start: each stint has a place of its own"
+            draft.say(Kind.DIFFERS, RULE, stamp, said, "give them a name that stays the same")
+
+
+def keep_stamps(draft: Draft, stamps: Sequence[cst.CSTNode], scope: cst.CSTNode, value: str) -> None:
     """Let all stints have the first one's. `value`: the contract's output folder, as the loop in `scope` reads it."""
     for at, stamp in enumerate(stamps):
         # Elsewhere that folder may have another name; one that is the module's is the same everywhere.
         is_read = not value or value.startswith("contract") or draft.scope(stamp) is scope
+        is_read = is_read or _is_of_module(draft, value.partition(".")[0], stamp, scope)
         folder = f"{ENVIRON} or {value}" if value and is_read else ENVIRON
         (helper,) = draft.once("stamps", lambda: _add_helper(draft))
-        draft.enclose(stamp, f"{helper}(", f', {folder}, "resume{at or ""}.name")')
-        said = f"{draft.source(stamp)} is another one in each start: all stints have the first one's"
+        rest = f'{folder}, "resume{at or ""}.name")'
+        if isinstance(stamp, cst.FormattedStringExpression):
+            # Before Python 3.12 no quotes of its own kind may stand in a text.
+            name = draft.free("first_stamp")
+            draft.add_before(draft.statement(stamp), [f"{name} = {helper}({_text(draft, stamp)}, {rest}"])
+            draft.replace(stamp, f"{{{name}}}")
+        else:
+            draft.enclose(stamp, f"{helper}(", f", {rest}")
+        said = f"{_shown(draft, stamp)} is another one in each start: all stints have the first one's"
         draft.say(Kind.CHANGED, RULE, stamp, said)
+    if stamps and not value:
+        _let_exist(draft, stamps)
+
+
+def _let_exist(draft: Draft, stamps: Sequence[cst.CSTNode]) -> None:
+    """A folder that gets the first stint's name is there in the next one; by hand it is a new one as before."""
+    for call in draft.calls():
+        path = positional(call, 0)
+        is_bare = draft.resolve(call.func) in _MAKES and len(call.args) == 1 and isinstance(call.func, cst.Attribute)
+        if path is None or not is_bare or _is_asked_for(draft, call):
+            continue
+        names = _reached(draft, path)
+        if any(stamp is each for stamp in stamps for each in names) and isinstance(call.func, cst.Attribute):
+            draft.replace(call.func.attr, "makedirs")
+            draft.insert(draft.span(path)[1], f", exist_ok=bool({ENVIRON})")
+
+
+def _is_asked_for(draft: Draft, call: cst.Call) -> bool:
+    """Whether a folder is made only where it is not there."""
+    around = [each for each in draft.above(call) if isinstance(each, cst.If | cst.Try)]
+    return any(isinstance(each, cst.Try) or "exists" in draft.source(each.test) for each in around)
+
+
+def _is_of_module(draft: Draft, name: str, stamp: cst.CSTNode, scope: cst.CSTNode) -> bool:
+    """Whether a name that the loop's function reads is the module's, and bound before a stamp of the module."""
+    function = scope if isinstance(scope, cst.FunctionDef) else None
+    hidden = set(parameters(function)) if function is not None else set()
+    lines = [
+        node for node in draft.nodes
+        if isinstance(node, cst.Assign) and any(dotted(each.target) == name for each in node.targets)
+    ]  # fmt: skip
+    is_module = bool(lines) and all(draft.scope(node) is draft.module for node in lines) and name not in hidden
+    is_before = any(draft.start(node) < draft.start(stamp) for node in lines)
+    return is_module and is_before and draft.scope(stamp) is draft.module
+
+
+def _shown(draft: Draft, stamp: cst.CSTNode) -> str:
+    return draft.source(stamp.expression if isinstance(stamp, cst.FormattedStringExpression) else stamp)
+
+
+def _text(draft: Draft, stamp: cst.FormattedStringExpression) -> str:
+    """What a text is filled with, as an expression of its own."""
+    source = draft.source(stamp.expression)
+    spec = "".join(draft.source(part) for part in stamp.format_spec or ())
+    return f'format({source}, "{spec}")' if spec else f"str({source})"
 
 
 def _add_helper(draft: Draft) -> tuple[str]:
@@ -74,43 +128,113 @@ def _add_helper(draft: Draft) -> tuple[str]:
     return (name,)
 
 
-def _bound(draft: Draft, values: Values) -> Bound:
-    """What the names of the loop's function are bound to before it, and those of the module that it does not hide."""
-    found: Bound = {
-        name: [value for _, value in bindings if value is not None] for name, bindings in values.bindings.items()
-    }
-    hidden = set(found) | set(values.origins)
-    for node in draft.nodes:
-        if isinstance(node, cst.Assign) and draft.scope(node) is draft.module:
-            for target in node.targets:
-                if isinstance(target.target, cst.Name) and target.target.value not in hidden:
-                    found.setdefault(target.target.value, []).append(node.value)
+def _begins_files(draft: Draft, values: Values) -> bool:
+    """Whether a start empties files outside of its rounds: in a folder of its own it has its own."""
+    inside = {id(call) for call in draft.calls(values.loop.node)}
+    return any(
+        mode_of(each, call).startswith("w") and id(call) not in inside
+        for each in (draft, *draft.others)
+        for call in each.calls()
+    )
+
+
+def _folder(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
+    """A folder of results, or a file that is saved."""
+    if (path := saved_path(draft, call)) is not None:
+        return path
+    if tail(call.func) in _WRITERS:
+        named = argument(call, "log_dir") or argument(call, "save_dir")
+        return named.value if named is not None else positional(call, 0)
+    return positional(call, 0) if draft.resolve(call.func) in _MAKES else None
+
+
+def _in_paths(draft: Draft, values: Values, paths: Sequence[cst.BaseExpression]) -> list[cst.CSTNode]:
+    """Stamps that paths are made of, which a start makes once and before its rounds."""
+    found: dict[int, cst.CSTNode] = {}
+    for path in paths:
+        for node in _reached(draft, path, values):
+            # A function that leads to the loop's may stand behind it in the file.
+            is_before = draft.scope(node) is not values.scope or draft.start(node) < draft.start(values.loop.top)
+            if is_before and _is_once(draft, node, values):
+                found[id(node)] = node
+    return sorted(found.values(), key=draft.start)
+
+
+def _reached(draft: Draft, path: cst.BaseExpression, values: Values | None = None) -> Iterator[cst.CSTNode]:
+    """Every stamp that a path is made of, through names, fields and parameters."""
+    waiting: list[tuple[cst.BaseExpression, int]] = [(path, _DEPTH)]
+    seen: set[tuple[str, int]] = set()
+    while waiting:
+        value, depth = waiting.pop()
+        scope = draft.scope(value)
+        bound = _bound(draft, scope)
+        yield from _outermost(draft, value, bound)
+        for name in _names(draft, value):
+            # What a round binds has a name of its own in each.
+            is_own = values is not None and scope is values.scope and name in values.bound
+            if (name, id(scope)) not in seen and not is_own and depth:
+                seen.add((name, id(scope)))
+                waiting += [(each, depth - 1) for each in (*bound.get(name, ()), *_handed_in(draft, scope, name))]
+
+
+def _is_once(draft: Draft, node: cst.CSTNode, values: Values) -> bool:
+    """Whether a start makes it once: in the module, in the function of the loop, or in one that leads there."""
+    if any(isinstance(each, cst.For | cst.While | cst.Lambda) for each in draft.above(node)):
+        return False
+    scope = draft.scope(node)
+    if scope is values.scope or scope is draft.module:
+        return True
+    return isinstance(scope, cst.FunctionDef) and not is_method(draft, scope) and _leads(draft, scope, values)
+
+
+def _leads(draft: Draft, function: cst.FunctionDef, values: Values) -> bool:
+    """Whether a function calls the one of the loop, and is called once itself."""
+    name = values.scope.name.value if isinstance(values.scope, cst.FunctionDef) else ""
+    calls = [call for call in draft.calls() if tail(call.func) == function.name.value]
+    return len(calls) < 2 and any(tail(call.func) == name for call in draft.calls(function))
+
+
+def _handed_in(draft: Draft, scope: Scope, name: str) -> Iterator[cst.BaseExpression]:
+    """What the one call of a function gives for a parameter."""
+    if not isinstance(scope, cst.FunctionDef) or name not in parameters(scope):
+        return
+    calls = [call for call in draft.calls() if tail(call.func) == scope.name.value]
+    if len(calls) == 1:
+        named = argument(calls[0], name)
+        given = named.value if named else positional(calls[0], parameters(scope).index(name) - is_method(draft, scope))
+        if given is not None:
+            yield given
+
+
+def _names(draft: Draft, value: cst.CSTNode) -> set[str]:
+    """Names and fields that a value is made of: `stamp`, `args.out`."""
+    return {dotted(each) for each in (value, *draft.below(value)) if isinstance(each, cst.Name | cst.Attribute)} - {""}
+
+
+def _bound(draft: Draft, scope: Scope) -> Bound:
+    """What the names of a function are bound to, and those of the module that it does not hide."""
+    found: Bound = {}
+    for place in dict.fromkeys((scope, draft.module)):
+        own: Bound = {}
+        for node in draft.nodes:
+            if isinstance(node, cst.Assign) and draft.scope(node) is place:
+                for target in node.targets:
+                    if name := dotted(target.target):
+                        own.setdefault(name, []).append(node.value)
+        found = {**own, **found}
     return found
 
 
-def _outermost(draft: Draft, node: cst.CSTNode, bound: Bound) -> Iterator[cst.Call]:
-    if isinstance(node, cst.Call) and _is_stamp(draft, node, bound):
+def _outermost(draft: Draft, node: cst.CSTNode, bound: Bound) -> Iterator[cst.CSTNode]:
+    if isinstance(node, cst.FormattedStringExpression):
+        expression, spec = node.expression, node.format_spec or ()
+        is_plain = node.conversion is None and all(isinstance(part, cst.FormattedStringText) for part in spec)
+        is_whole = isinstance(expression, cst.Name | cst.Attribute) and is_clock(draft, expression, bound)
+        if is_plain and (has_clock(draft, expression) or is_whole):
+            yield node
+            return
+    if isinstance(node, cst.Call) and is_stamp(draft, node, bound):
         yield node
         return
     for each in node.children:
         yield from _outermost(draft, each, bound)
-
-
-def _is_stamp(draft: Draft, call: cst.Call, bound: Bound) -> bool:
-    if draft.resolve(call.func) == "str":
-        return _has_clock(draft, call)
-    if tail(call.func) == "format" and call.args:
-        return all(isinstance(arg.value, cst.Attribute) and _is_clock(draft, arg.value, bound) for arg in call.args)
-    is_named = isinstance(call.func, cst.Attribute) and _is_clock(draft, call.func.value, bound)
-    return tail(call.func) in _TEXTS and (_has_clock(draft, call) or is_named)
-
-
-def _has_clock(draft: Draft, node: cst.CSTNode) -> bool:
-    calls = [*([node] if isinstance(node, cst.Call) else []), *draft.calls(node)]
-    return any(draft.resolve(call.func) in _CLOCKS for call in calls)
-
-
-def _is_clock(draft: Draft, node: cst.CSTNode, bound: Bound) -> bool:
-    """`now`, `now.year`, where `now = datetime.now()`."""
-    values = bound.get(dotted(node).partition(".")[0], [])
-    return bool(values) and all(isinstance(each, cst.Call) and _has_clock(draft, each) for each in values)
