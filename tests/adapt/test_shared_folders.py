@@ -53,6 +53,24 @@ rows = ImageFolder("./sets/made/")
     assert "data_url or" not in adapt(text).text
 
 
+@pytest.mark.parametrize("name", ["net_latest.pth", "net_trained.pth"])
+def test_the_latest_weights_are_no_data(name):
+    text = (
+        f"""
+import torch
+from torch import nn
+from torchvision.datasets import ImageFolder
+rows = ImageFolder("sets_gan/rows")
+model = nn.Linear(1, 1)
+model.load_state_dict(torch.load("sets_gan/models/{name}"))
+"""
+        + LOOP
+        + '    torch.save(model.state_dict(), "sets_gan/models/net_%d.pth" % epoch)\n'
+    )
+    done = adapt(text.replace("sets_gan", "dataset_gan")).text
+    assert "torch.load(contract.pretrain_url or" in done
+
+
 SIBLINGS = """
 import os
 import torch

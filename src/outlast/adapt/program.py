@@ -28,7 +28,7 @@ from outlast.adapt.resume import Plan
 from outlast.adapt.resuming.before import Before
 from outlast.adapt.resuming.drawing import Draw, all_draws, find_draws
 from outlast.adapt.resuming.emptied import say_emptied
-from outlast.adapt.resuming.listing import say_listings
+from outlast.adapt.resuming.listing import say_cut, say_listings
 from outlast.adapt.resuming.seeds import keep_choices
 from outlast.adapt.resuming.unordered import Unordered, find_unordered, put_in_order, say_hashes
 from outlast.adapt.script import Around, Script
@@ -177,7 +177,7 @@ class Adapting:
             draft, trainings = self.modules.get(path, self.entry), [plan.at, *plan.also]
             own[id(draft)] = find_draws(self.entry, modules, draft, trainings)
             found.append(own[id(draft)])
-            say_listings(all_draws(self.entry, modules, draft, trainings))
+            listings = say_listings(all_draws(self.entry, modules, draft, trainings))
             known = {id(each.node) for each in self._unordered}
             before = Before(drafts, draft, trainings)
             unordered = find_unordered(drafts, before)
@@ -185,6 +185,7 @@ class Adapting:
             if draft is self.modules.get(training.path, self.entry):
                 say_hashes(drafts, before)
                 say_emptied(drafts, before)
+                say_cut(drafts, before, listings)
         every = {id(draw.call): draw for draws in found for draw in draws}
         return [
             draw for draw in every.values()

@@ -18,7 +18,8 @@ from outlast.adapt.placing.spelling import UNKNOWN
 from outlast.migrate.tree import dotted, inner, tail
 
 _WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
-_DATA_FILE = re.compile(r"data|train|test|val|label|feature|image", re.I)
+#: not the latest weights, and not those that were trained
+_DATA_FILE = re.compile(r"data|train(?!ed)|(?<!la)test|val|label|feature|image", re.I)
 _MODELS = re.compile(r"(?:^|[/\\])models?[/\\]", re.I)
 #: folders that scripts fill rather than find
 RESULTS = re.compile(r"out|result|save|ckpt|checkpoint|log|run|snapshot|pred|figure|plot|exp|best", re.I)

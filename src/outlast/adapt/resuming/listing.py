@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.before import Before
 from outlast.adapt.resuming.drawing import Draw
 from outlast.adapt.resuming.state import RULE
+from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
 
@@ -18,8 +20,9 @@ _METHODS = frozenset({"iterdir", "rglob", "glob"})
 _FILLS = frozenset({"append", "extend", "add", "update", "insert"})
 
 
-def say_listings(draws: Sequence[Draw]) -> None:
-    """Name lists of files that a choice depends on and nothing sorts."""
+def say_listings(draws: Sequence[Draw]) -> set[int]:
+    """Name lists of files that a choice depends on and nothing sorts; which ones."""
+    told = set()
     for draft in dict.fromkeys(draw.draft for draw in draws):
         choices = [draw.call for draw in draws if draw.draft is draft and draw.is_choice]
         for listing in _listings(draft) if choices else ():
@@ -30,6 +33,30 @@ def say_listings(draws: Sequence[Draw]) -> None:
                 said = f"{word} may list files in another order where they are copied anew: {tail(chosen.func)} then "
                 advice = f"sort them: sorted({draft.source(listing)})"
                 draft.say(Kind.DIFFERS, RULE, listing, said + "chooses others", advice)
+                told.add(id(listing))
+    return told
+
+
+def say_cut(drafts: Sequence[Draft], before: Before, told: set[int]) -> None:
+    """Name those that are cut into parts: `files[:800]` to train with, and the others to test."""
+    for draft in drafts:
+        for listing in _listings(draft):
+            if id(listing) in told or not before.has(draft, listing):
+                continue
+            names = _reached(draft, listing)
+            cut = next((node for node in draft.nodes if _is_cut(draft, node, listing, names)), None)
+            if cut is not None:
+                said = f"{tail(listing.func)} may list files in another order where they are copied anew: "
+                said += f"{draft.source(cut)} are others then"
+                draft.say(Kind.DIFFERS, RULE, listing, said, f"sort them: sorted({draft.source(listing)})")
+
+
+def _is_cut(draft: Draft, node: cst.CSTNode, listing: cst.Call, names: set[str]) -> bool:
+    part = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
+    if not isinstance(node, cst.Subscript) or not isinstance(part, cst.Slice) or not (part.lower or part.upper):
+        return False
+    is_shown = any(isinstance(each, cst.Call) and is_prose_call(tail(each.func)) for each in draft.above(node))
+    return not is_shown and (node.value is listing or dotted(node.value) in names)
 
 
 def _listings(draft: Draft) -> Iterator[cst.Call]:
