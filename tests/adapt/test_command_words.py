@@ -152,3 +152,38 @@ def test_a_data_set_of_an_option_that_follows_is_not_fetched():
 def test_data_sets_of_paddle_are_fetched(given, is_named):
     done = adapt(f"import paddle\nrows = paddle.vision.datasets.MNIST({given})\n", "xihe")
     assert ("MNIST fetches" in said(done, Kind.HAND)) is is_named
+
+
+@pytest.mark.parametrize(
+    ("head", "foot"),
+    [
+        ('import click\n@click.command()\n@click.option("--out", default="runs")\ndef main(out):', "main()"),
+        ('import typer\ndef main(out: str = "runs"):', "typer.run(main)"),
+        ('import fire\ndef main(out="runs"):', "fire.Fire(main)"),
+        ('from absl import app, flags\nflags.DEFINE_string("out", "runs", "x")\nFLAGS = flags.FLAGS\n'
+         "def main(_):", "app.run(main)"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("moves", ['os.chdir("..")', "print(os.path.join(os.getcwd(), OUT))", ""])
+def test_a_relative_folder_is_told_from_where_the_script_starts(head, foot, moves):
+    out = "FLAGS.out" if "absl" in head else "out"
+    body = [moves.replace("OUT", out), f"os.makedirs({out}, exist_ok=True)"]
+    body += [f'torch.save([1], os.path.join({out}, "net.pth"))']
+    text = "\n".join(["import os", "import torch", head, *(f"    {line}" for line in body if line), foot, ""])
+    value = "FLAGS.train_url" if "absl" in head else "train_url"
+    anchored = f"{value} = os.path.abspath({value})"
+    assert (anchored in adapt(text).text) is bool(moves)
+
+
+def test_hydra_may_go_elsewhere_before_its_function_runs():
+    done = adapt("""
+        import hydra
+        import torch
+
+        @hydra.main(config_path="conf", config_name="config")
+        def main(cfg):
+            torch.save([1], "net.pth")
+
+        main()
+    """)
+    assert 'add_argument("--train_url", type=os.path.abspath, default=None' in done.text

@@ -29,9 +29,9 @@ from outlast.adapt.resume import Plan
 from outlast.adapt.resuming.drawing import Draw
 from outlast.adapt.resuming.seeds import keep_choices
 from outlast.adapt.sight import Sight
-from outlast.adapt.whole import calls_of, words_of
+from outlast.adapt.whole import calls_of, roots_of, words_of
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import inner
+from outlast.migrate.tree import inner, tail
 
 
 @dataclass(frozen=True)
@@ -188,13 +188,14 @@ class Script:
         for name, _ in own:
             if name in known:
                 self._spell(setup, known[name], name)
-        if setup.kind in ("argparse", "created") and not self.sight.copies and self._is_moved(paths):
+        if not self.sight.copies and self._is_moved(paths):
             setup.anchored = frozenset(self.needs.options.values())
         if isinstance(setup, CreatedSetup):
             if missing or own:
                 setup.declare_beside(missing, own)
         elif missing:
             setup.declare(missing)
+            setup.anchor([name for name, _ in missing])
         if missing:
             self.lacks += [name for name, _ in missing]
             options = ", ".join(f"--{name}" for name, _ in missing)
@@ -215,8 +216,9 @@ class Script:
             arg.value for name, call in calls_of(self.draft) if name == "os.path.join" for arg in call.args[1:]
         )  # fmt: skip
         places = {name for names in paths.options.values() for name in names}
-        is_joined = any(isinstance(node, cst.Attribute) and node.attr.value in places for node in behind)
-        return is_joined or "chdir" in words_of(self.draft)
+        is_joined = any(isinstance(node, cst.Attribute | cst.Name) and tail(node) in places for node in behind)
+        # Hydra goes to a folder of its own in some versions, before the function that it calls.
+        return is_joined or "chdir" in words_of(self.draft) or "hydra" in roots_of(self.draft)
 
     def _read_by_program(self) -> set[str]:
         """Options of the contract that other files read of settings which they parse themselves: `config.data_url`."""

@@ -72,6 +72,10 @@ class Option:
         return self.name if self.is_positional else long or next(iter(words), f"--{self.name}")
 
 
+#: set-ups whose options take a function that makes their values
+_TYPED = frozenset({"argparse", "created"})
+
+
 @dataclass
 class Setup:
     """The base of all kinds."""
@@ -90,7 +94,7 @@ class Setup:
 
     def default(self, name: str, value: str = "None") -> str:
         """What an option is declared with: a relative path is told from where the script is started."""
-        if name not in self.anchored:
+        if name not in self.anchored or self.kind not in _TYPED:
             return f"default={value}"
         self.draft.need_import("os")
         return f"type=os.path.abspath, default={value}"
@@ -114,6 +118,12 @@ class Setup:
     def follow(self, lines: Sequence[str]) -> None:
         """Put lines where the values are known and nothing has used them yet."""
         raise NotImplementedError
+
+    def anchor(self, names: Sequence[str]) -> None:
+        """Tell a relative path from where the script is started, where no declaration can say so."""
+        for name in (each for each in names if each in self.anchored and self.kind not in _TYPED):
+            self.draft.need_import("os")
+            self.follow([f"if {self.value(name)}:", f"    {self.value(name)} = os.path.abspath({self.value(name)})"])
 
     def prepare(self, lines: Sequence[str]) -> None:
         """Put lines where the contract's values are known, which may be before the script's own are."""
@@ -224,6 +234,12 @@ class CreatedSetup(Setup):
 
     def let_out(self, option: Option, name: str) -> bool:
         return self.inner is not None and self.inner.kind == "dataclasses" and self.inner.let_out(option, name)
+
+    def anchor(self, names: Sequence[str]) -> None:
+        """Tell a relative path from where the script is started, where no declaration can say so."""
+        for name in (each for each in names if each in self.anchored and self.kind not in _TYPED):
+            self.draft.need_import("os")
+            self.follow([f"if {self.value(name)}:", f"    {self.value(name)} = os.path.abspath({self.value(name)})"])
 
     def prepare(self, lines: Sequence[str]) -> None:
         if lines:
