@@ -86,6 +86,27 @@ def _take_imported(entry: Sight, strays: Sequence[Stray]) -> None:
                 sight.draft.say(Kind.DIFFERS, "paths", use.other, said, "set it in the configuration")
 
 
+def is_filled(draft: Draft, value: cst.BaseExpression) -> bool:
+    """Whether a value is a default of a class whose objects are made of what a file says: `Config(**yaml.load(f))`."""
+    home = next((each for each in draft.above(value) if isinstance(each, cst.ClassDef | cst.FunctionDef)), None)
+    if not isinstance(home, cst.ClassDef) or _is_frozen(draft, home):
+        return False
+    for file in (draft, *draft.others):
+        for call in file.calls():
+            is_own = tail(call.func) == "cls" and any(each is home for each in draft.above(call))
+            named = argument(call, "data_class") or argument(call, "cls")
+            is_read = tail(call.func) in ("from_dict", "structure") and named and tail(named.value) == home.name.value
+            is_made = (tail(call.func) == home.name.value or is_own) and any(arg.star == "**" for arg in call.args)
+            if is_made or is_read:
+                return True
+    return False
+
+
+def _is_frozen(draft: Draft, home: cst.ClassDef) -> bool:
+    """Nothing can be set in an object of such a class."""
+    return any("frozen" in draft.source(each.decorator) for each in home.decorators)
+
+
 def is_merged(sight: Sight, use: Use, entry: Draft) -> bool:
     """Whether a value is one of settings that the script merges a file into: what stands in a module is a default."""
     configs = Configs(entry)

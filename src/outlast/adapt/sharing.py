@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,8 @@ from outlast.adapt.placing.shapes import is_argument
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
-from outlast.adapt.settings import Stray, is_merged, take_strays
+from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.settings import Stray, is_filled, is_merged, take_strays
 from outlast.adapt.sight import Sight
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
@@ -74,8 +76,11 @@ def settle(sights: Sequence[Sight], entry: Sight) -> None:
                 owners = {at for at, name in options if name == tail(use.other)} - {id(sight)}
                 is_option = bool(owners) and _is_handed(sight, use)
                 is_unnamed = isinstance(use.other, cst.Name) and sight.flow.function_of(use.other) is not None
+                at_home = homes.get(tail(use.other), [])
                 is_home = is_option or is_unnamed or is_merged(sight, use, entry.draft)
-                found = None if is_home else _home(homes.get(tail(use.other), []), sight, role, use)
+                # A file of settings may say something else, and comes later.
+                is_home = is_home or any(is_filled(home.draft, value) for home, value in at_home)
+                found = None if is_home else _home(at_home, sight, role, use)
                 is_own = isinstance(use.other, _PUT_TOGETHER) or _is_of_library(sight, use)
                 if found is not None:
                     moved += found
@@ -88,7 +93,7 @@ def settle(sights: Sequence[Sight], entry: Sight) -> None:
                         continue  # settings travel with the code
                     strays.append((sight, role, use))
                 else:
-                    _leave(sight, role, use, _is_at_home(homes.get(tail(use.other), [])))
+                    _leave(sight, role, use, _is_at_home(at_home))
             sight.paths.others[role] = kept
     _leave_made(sights)
     if len(sights) > 1:
@@ -197,6 +202,11 @@ def _take_back(sights: Sequence[Sight]) -> None:
             for ids in ({id(use.literal) for use, _ in other.paths.written if not use.sink.makes},)
             for site in other.paths.sites.get(Role.OUTPUT, ()) if id(site.literal) in ids
         } - {""}  # fmt: skip
+        # `"./" + "best.ckpt"`, of which only the folder is a literal by itself.
+        written |= {
+            posixpath.normpath(full) for other in sights if other is not sight for use, full in other.paths.written
+            if not use.sink.makes and use.literal is not None and UNKNOWN not in full and _SUFFIX.search(full)
+        }  # fmt: skip
         for role in (Role.WEIGHTS, Role.DATA):
             for site in list(sight.paths.sites.get(role, ())):
                 if _named(site.text) in written:
