@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
+import types
+from pathlib import Path
 
 import pytest
 from checked import adapt as adapt_to
 from checked import adapt_plainly as adapt
 from checked import said
+from stage import play
 
 from outlast.migrate.engine import Kind
 
@@ -126,6 +130,87 @@ def test_callbacks_may_be_one_or_none(given, written):
         model.train(9, data, callbacks={given})
     """)
     assert f"callbacks={written}resume_callbacks" in done.text
+
+
+GATHERS = """
+import types
+import mindspore as ms
+from mindspore.train.callback import Callback
+
+
+class Keep(Callback):
+    def __init__(self, record):
+        super().__init__()
+        self.record, self.best, self.steps = record, 9, []
+
+    def epoch_begin(self, run_context):
+        self.steps = []
+
+    def epoch_end(self, run_context):
+        self.steps.append(1)
+        self.record["seen"].append(ms.Tensor(run_context.original_args().cur_epoch_num))
+        self.best = min(self.best, 5)
+
+
+record = {"seen": []}
+keep = Keep(record)
+model = ms.Model(4)
+model.train(4, 1, callbacks=[keep])
+print(keep.best, [each.number for each in record["seen"]])
+"""
+
+
+class _Gathering:
+    """`Model.train` of MindSpore 2, and what a checkpoint of it holds."""
+
+    class Tensor:
+        def __init__(self, number):
+            self.number = number
+
+        def asnumpy(self):
+            return self.number
+
+        def __reduce__(self):
+            raise TypeError("as in some versions")
+
+    class Model:
+        train_network = None
+
+        def __init__(self, net):
+            """As MindSpore has it."""
+
+        def train(self, epochs, data, callbacks, initial_epoch=0):
+            for epoch in range(initial_epoch, epochs):
+                now = types.SimpleNamespace(
+                    original_args=lambda epoch=epoch: types.SimpleNamespace(cur_epoch_num=epoch + 1, train_network=0)
+                )
+                for call in ("epoch_begin", "epoch_end"):
+                    for each in callbacks:
+                        getattr(each, call, lambda now: None)(now)
+                print("epoch", epoch)
+
+
+def test_what_callbacks_of_the_script_gather_goes_on(tmp_path, monkeypatch):
+    kept = {}
+    module, callback = types.ModuleType("mindspore"), types.ModuleType("mindspore.train.callback")
+    callback.Callback = type("Callback", (), {})
+    module.train = types.SimpleNamespace(callback=callback)
+    module.Tensor, module.Model = _Gathering.Tensor, _Gathering.Model
+
+    def save(net, path, append_dict):
+        Path(path).touch()
+        kept.update({name: module.Tensor(value) for name, value in append_dict.items()})
+
+    module.save_checkpoint, module.load_checkpoint = save, lambda path: dict(kept)
+    module.load_param_into_net = lambda net, values: None
+    for name, value in (("mindspore", module), ("mindspore.train", module.train), (callback.__name__, callback)):
+        monkeypatch.setitem(sys.modules, name, value)
+    text = adapt(GATHERS).text
+    assert 'for key in {"best", "record"} & set(' in text, "what each epoch begins anew is not gathered"
+    whole = play(GATHERS, tmp_path).output.splitlines()
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "keeps")}
+    play(text, tmp_path, env=env, kill_after=2)
+    assert play(text, tmp_path, env=env).output.splitlines() == whole[2:]
 
 
 def test_of_several_processes_that_train_a_model_the_first_saves():

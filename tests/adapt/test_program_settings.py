@@ -325,3 +325,62 @@ def test_options_that_are_put_behind_a_root_follow_the_contract_themselves(tmp_p
     given = ("--data_url", str(tmp_path / "data"), "--train_url", str(tmp_path / "out"))
     ran = program.run(*given, "--video_path", "videos", "--names", "names.json")
     assert ran.lines == ["['new']"] and (tmp_path / "out" / "found.txt").exists(), ran.error
+
+
+@pytest.mark.parametrize(("frozen", "is_set"), [("", True), ("(frozen=True)", False)])
+def test_settings_that_a_file_fills_are_set_behind_it(tmp_path, frozen, is_set):
+    program = Program(
+        tmp_path,
+        config=f"""
+            import json
+            from dataclasses import dataclass
+
+            @dataclass{frozen}
+            class Config:
+                out: str = "runs/a.txt"
+
+            def load():
+                with open("config.json") as file:
+                    return Config(**json.load(file))
+        """,
+        train="""
+            from config import load
+
+            cfg = load()
+            with open(cfg.out, "w") as file:
+                file.write("x")
+        """,
+    )
+    (tmp_path / "config.json").write_text('{"out": "there.txt"}')
+    program.adapt()
+    assert ("contract.train_url" in program.text("train.py").partition("cfg = load()")[2]) is is_set
+    if is_set:
+        program.run("--train_url", str(tmp_path / "results"))
+        assert (tmp_path / "results/there.txt").exists()
+
+
+def test_what_a_module_saves_below_a_folder_is_read_there(tmp_path):
+    program = Program(
+        tmp_path,
+        keeping="""
+            import os
+            import torch
+
+            class Keep:
+                def __init__(self, folder="./", name="best.pth"):
+                    self.path = os.path.join(folder, name)
+
+                def save(self, value):
+                    torch.save(value, self.path)
+        """,
+        train="""
+            import torch
+            from keeping import Keep
+
+            Keep().save([1])
+            print(torch.load("best.pth"))
+        """,
+    )
+    program.adapt()
+    ran = program.run("--train_url", str(tmp_path / "results"))
+    assert ran.lines == ["[1]"] and (tmp_path / "results/best.pth").exists(), ran.error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.frameworks.gathered import gathered_fields, put_lines
 from outlast.adapt.resuming.cells import are_spread
 from outlast.adapt.resuming.loops import keyword_or_place
 from outlast.adapt.resuming.parameters import FIRST_PROCESS
@@ -16,12 +17,52 @@ from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, tail
 
 
-def _extend(draft: Draft, given: cst.BaseExpression, added: str) -> None:
-    """`[a, b] + added`; what is not written as a list here is made one."""
-    source = draft.source(given)
+def _listed(draft: Draft, given: cst.BaseExpression | None) -> str:
+    """Callbacks as a list; what is not written as one here is made one."""
+    source = draft.source(given) if given is not None else "[]"
     if isinstance(given, cst.Name):  # a list, one callback, or None where this process shall say nothing
-        source = f"(list({source}) if isinstance({source}, (list, tuple)) else [{source}] if {source} else [])"
-    draft.replace(given, f"[{source}] + {added}" if isinstance(given, cst.Call) else f"{source} + {added}")
+        return f"(list({source}) if isinstance({source}, (list, tuple)) else [{source}] if {source} else [])"
+    return f"[{source}]" if isinstance(given, cst.Call) else source
+
+
+def _keep_lines(fields: list[str], pickler: str) -> list[str]:
+    """What the script's own callbacks have gathered, in two files that take turns: each is of one epoch."""
+    names = ", ".join(f'"{name}"' for name in fields)
+    return [
+        f"        states = [{{key: vars(each)[key] for key in {{{names}}} & set(vars(each))}} for each in self.parts]",
+        '        name = "%s-%d.pkl" % (self.path, epoch % 2)',
+        '        with open(name + ".part", "wb") as file:',
+        f"            {pickler}(file).dump((epoch, states))",
+        '        os.replace(name + ".part", name)',
+    ]
+
+
+def _put_function(name: str, pickler: str, unpickler: str, ms: str) -> list[str]:
+    return [
+        "",
+        f"class {pickler}(pickle.Pickler):",
+        '    """Keeps Tensors by their numbers, which every version of MindSpore can read."""',
+        "",
+        "    def persistent_id(self, value):",
+        f"        return value.asnumpy() if isinstance(value, {ms}.Tensor) else None",
+        "",
+        "",
+        f"class {unpickler}(pickle.Unpickler):",
+        "    def persistent_load(self, numbers):",
+        f"        return {ms}.Tensor(numbers)",
+        "",
+        "",
+        f"def {name}(parts, path, epoch):",
+        '    """Give callbacks back what they had gathered by the end of an epoch."""',
+        '    for name in ("%s-%d.pkl" % (path, slot) for slot in (0, 1)):',
+        "        if not os.path.exists(name):",
+        "            continue",
+        '        with open(name, "rb") as file:',
+        f"            of, states = {unpickler}(file).load()",
+        "        for each, values in zip(parts, states) if of == epoch else ():",
+        *("            " + line for line in put_lines("values")),
+        "",
+    ]
 
 
 def _is_callback(given: cst.BaseExpression) -> bool:
@@ -62,7 +103,11 @@ def _saver(
     callbacks: cst.BaseExpression | None, value: str,
 ) -> None:  # fmt: skip
     ms = draft.names.name_for("mindspore", [draft.module]) or "mindspore"
-    draft.need_import("inspect", "os", *(["mindspore"] if ms == "mindspore" else []))
+    draft.need_import(
+        "inspect", "os", *(["pickle"] if gathered_fields(draft) else []), *(["mindspore"] if ms == "mindspore" else [])
+    )
+    fields, given, put = gathered_fields(draft), draft.free("resume_given"), draft.free("put_gathered")
+    pickler, unpickler = draft.free("StatePickler"), draft.free("StateUnpickler")
     names, kind, added = Names.choose(draft, "epoch"), draft.free("SaveResume"), draft.free("resume_callbacks")
     model = draft.source(call.func.value) if isinstance(call.func, cst.Attribute) else ""
     done, words = draft.free("resume_done"), draft.free("resume_words")
@@ -76,21 +121,25 @@ def _saver(
         f"class {kind}({ms}.train.callback.Callback):",
         '    """Saves network, optimizer and epoch under one name after each epoch, whole or not at all."""',
         "",
-        "    def __init__(self, path, done, last):",
+        f"    def __init__(self, path, done, last{', parts' if fields else ''}):",
         "        super().__init__()",
         "        self.path, self.done, self.last = path, done, last",
+        *(["        self.parts = parts"] if fields else []),
         "",
         f"    def {ends}(self, run_context):",
         "        now = run_context.original_args()",
         "        epoch = self.done + now.cur_epoch_num",
         f"        if epoch == self.last{is_one}:",
         "            return  # the last one is trained again after a kill: there is no training of no epochs",
+        *(_keep_lines(fields, pickler) if fields else []),
         '        kept = {"outlast_epoch": epoch}',
         f'        {ms}.save_checkpoint(now.train_network, self.path + ".part.ckpt", append_dict=kept)',
         '        os.replace(self.path + ".part.ckpt", self.path)',
         "",
+        *(_put_function(put, pickler, unpickler, ms) if fields else []),
     ])  # fmt: skip
     draft.add_before(statement, [
+        *([f"{given} = {_listed(draft, callbacks)}"] if fields else []),
         *place_lines(names, value, "resume.ckpt"),
         f"{names.first}, {done}, {added}, {words} = 0, 0, [], {{}}",
         f"if {names.folder}:",
@@ -99,17 +148,18 @@ def _saver(
         f"        {names.state} = {ms}.load_checkpoint({names.path})",
         f'        {names.first} = int({names.state}.pop("outlast_epoch").asnumpy())',
         f"        {ms}.load_param_into_net({model}.train_network, {names.state})",
+        *([f"        {put}({given}, {names.path}, {names.first})"] if fields else []),
         # MindSpore 2 counts on, and names its checkpoints so; before it there is only a shorter training.
         f'    if "initial_epoch" in inspect.signature({draft.source(call.func)}).parameters:',
         f'        {words} = {{"initial_epoch": {names.first}}}',
         "    else:",
         f"        {done} = {names.first}",
-        f"    {added} = [{kind}({names.path}, {done}, {source})]",
+        f"    {added} = [{kind}({names.path}, {done}, {source}{f', {given}' if fields else ''})]",
     ])  # fmt: skip
     simple = isinstance(epochs, cst.Name | cst.Attribute | cst.Integer | cst.Subscript)
     draft.replace(epochs, f"{source if simple else f'({source})'} - {done}")
     if callbacks is not None:
-        _extend(draft, callbacks, added)
+        draft.replace(callbacks, f"{given if fields else _listed(draft, callbacks)} + {added}")
     # A comma at the end of the call's last line stays where it is.
     comma = "" if isinstance(call.args[-1].comma, cst.Comma) else ", "
     given = f"callbacks={added}, " if callbacks is None else ""

@@ -1,6 +1,6 @@
-"""What modules and callbacks of Lightning gather by themselves: lists of losses to be drawn, counters, best values.
+"""What modules and callbacks of Lightning and MindSpore gather by themselves: losses to be drawn, best values.
 
-The Trainer keeps weights and the state of its own parts alone.
+A Trainer keeps weights and the state of its own parts alone, and `Model.train` keeps nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +20,21 @@ _BASES = frozenset({"Callback", "LightningModule", "EarlyStopping", "ModelCheckp
 #: what is set here is set anew in each epoch, or for each start
 _FRESH = frozenset(
     "on_train_epoch_start on_validation_epoch_start on_epoch_start on_validation_start on_fit_start on_train_start "
-    "setup prepare_data configure_model configure_optimizers".split()
+    "setup prepare_data configure_model configure_optimizers "
+    "begin epoch_begin step_begin on_train_begin on_train_epoch_begin on_train_step_begin".split()
 )
+#: puts kept values back into a part; lists and dictionaries may be known by other names, too
+_PUT = """\
+for key, value in {}.items():
+    old = vars(each).get(key)
+    if isinstance(old, dict) and isinstance(value, dict):
+        old.clear()
+        old.update(value)
+    elif isinstance(old, list) and isinstance(value, list):
+        old[:] = value
+    else:
+        vars(each)[key] = value
+""".rstrip().split("\n")
 
 
 _HOOK = "    def on_train_epoch_start(self, trainer, module):"
@@ -70,7 +83,7 @@ class Gathered:
         if self.fields:
             lines += [
                 '        for each, values in zip(self.parts, kept.get("fields", ())):',
-                "            vars(each).update(copy.deepcopy(values))",
+                *("            " + line for line in put_lines("copy.deepcopy(values)")),
             ]
         if self.has_lists:
             lines += [
@@ -89,24 +102,39 @@ class Gathered:
         return ["        self.put_gathered()", "        self.is_put = True"]
 
 
+def put_lines(values: str) -> list[str]:
+    """Lines that put values by their names into `each`."""
+    return [line.format(values) for line in _PUT]
+
+
 def gathered_fields(draft: Draft) -> list[str]:
-    """Fields that such a class begins with a plain value and changes while it is called: `self.losses.append(…)`."""
+    """Fields that such a class begins with a plain value and changes while it is called: `self.losses.append(…)`.
+
+    What it was given at first is meant only where something is put into it.
+    """
     found: set[str] = set()
     for file in files_of(draft):
         for home in _classes(file):
             first: set[str] = set()
             changed: set[str] = set()
             fresh: set[str] = set()
+            given: set[str] = set()
+            filled: set[str] = set()
             for function in file.functions():
                 if file.parent(function) is not home.body:
                     continue
                 assigned = dict(assigned_fields(file, function))
                 if function.name.value == "__init__":
                     first = {name for name, value in assigned.items() if is_plain(value) and tail(value) != "None"}
+                    own = {param.name.value for param in function.params.params}
+                    given = {
+                        name for name, value in assigned.items() if isinstance(value, cst.Name) and tail(value) in own
+                    }
                     continue
-                changed |= {*assigned, *changed_fields(file, function)}
+                filled |= set(changed_fields(file, function))
+                changed |= set(assigned)
                 fresh |= set(assigned) if function.name.value in _FRESH else _emptied(file, function, assigned)
-            found |= (first & changed) - fresh
+            found |= ((first & (changed | filled)) | (given & filled)) - fresh
     return sorted(found)
 
 

@@ -33,6 +33,8 @@ _ON_BACKBONE = re.compile(
     r"torchvision\.models\.(?:detection|segmentation)\.(?:\w+\.)?"
     r"(?:fasterrcnn|maskrcnn|keypointrcnn|retinanet|fcos|ssd|fcn|deeplabv3|lraspp)\w*"
 )
+#: what makes a model of fastai, from torchvision's with their weights unless it is told not to
+_LEARNERS = frozenset({"cnn_learner", "vision_learner", "unet_learner", "create_cnn"})
 #: by which a process is started that reads the script again
 _SPAWN = frozenset({"spawn", "set_start_method", "get_context"})
 _BACKBONES = ("weights_backbone", "pretrained_backbone")
@@ -221,6 +223,9 @@ def looks_into_hub(draft: Draft, call: cst.Call) -> bool:
         return argument(call, "weights_path") is None and positional(call, 1) is None
     if name.startswith("pretrainedmodels"):
         return "None" not in asked
+    if tail(call.func) in _LEARNERS and "fastai" in draft.names.roots:
+        # A name as text is one of timm, which looks elsewhere.
+        return "False" not in asked and isinstance(positional(call, 1), cst.Name | cst.Attribute)
     if name != _TORCHVISION and not name.startswith(f"{_TORCHVISION}."):
         return False
     first = positional(call, 0)
