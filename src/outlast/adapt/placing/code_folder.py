@@ -11,6 +11,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.placing.sites import is_text, text_of
 from outlast.migrate.tree import inner, positional, tail
 
 _DEPTH = 8
@@ -56,7 +57,7 @@ class CodeFolder:
             return self.is_it(node.value, depth - 1)
         if isinstance(node, cst.Call):
             first = positional(node, 0)
-            if tail(node.func) == "join" and all(inner(arg.value).strip("./") == "" for arg in node.args[1:]):
+            if tail(node.func) == "join" and all(_is_dots(arg.value) for arg in node.args[1:]):
                 return self.is_it(first, depth - 1)
             owner = node.func.value if isinstance(node.func, cst.Attribute) else None
             is_function = tail(node.func) == "Path" or self._draft.resolve(node.func).startswith("os.path.")
@@ -98,3 +99,7 @@ class CodeFolder:
         name, first = self._draft.resolve(node.func), inner(positional(node, 0))
         is_asked = name in ("os.environ.get", "os.getenv") and first in _HOMES
         return name == "pathlib.Path.home" or is_asked or (name == "os.path.expanduser" and first == "~")
+
+
+def _is_dots(node: cst.CSTNode) -> bool:
+    return is_text(node) and not text_of(node).strip("./")

@@ -12,12 +12,12 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.given_settings import is_get
 from outlast.adapt.placing.shapes import is_argument
-from outlast.adapt.placing.sites import declaring, enclosed
+from outlast.adapt.placing.sites import declaring, enclosed, is_text, text_of
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import SAME
 from outlast.adapt.placing.tails import Tails
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import inner, tail
+from outlast.migrate.tree import tail
 
 
 def replace_others(
@@ -100,12 +100,12 @@ def is_cut(node: cst.CSTNode | None) -> bool:
     """`os.getcwd() + "/data/"`: a folder as a text that ends with a slash."""
     last = node.right if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add) else None
     last = node.args[-1].value if _is_joined(node) else last
-    return isinstance(last, cst.SimpleString) and (inner(last).endswith("/") or (not inner(last) and _is_joined(node)))
+    return is_text(last) and (text_of(last).endswith("/") or (not text_of(last) and _is_joined(node)))
 
 
 def _is_open(node: cst.CSTNode) -> bool:
     """`os.path.join(HERE, "data", name)`: whatever the last part is, it lies in the folder that the others make."""
-    return _is_joined(node) and not isinstance(node.args[-1].value, cst.SimpleString)
+    return _is_joined(node) and not is_text(node.args[-1].value)
 
 
 def _is_joined(node: cst.CSTNode | None) -> TypeGuard[cst.Call]:
@@ -188,7 +188,7 @@ def _last(node: cst.CSTNode) -> cst.BaseExpression | None:
         last: cst.BaseExpression | None = node.right
     else:
         last = node.args[-1].value if _is_joined(node) else None
-    return last if isinstance(last, cst.SimpleString) and "/" not in inner(last) else None
+    return last if is_text(last) and "/" not in text_of(last) else None
 
 
 def _short(source: str) -> str:

@@ -302,7 +302,10 @@ def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
         return _at(call, 0, "filepath", Role.OUTPUT, False)
     if TRAINING_ARGUMENTS.fullmatch(last):
         return _at(call, 0, "output_dir", Role.OUTPUT, True)
-    if last in _METHODS and not (last == "save_model" and len(call.args) > 1) and not takes_known_name(draft, call):
+    is_own = isinstance(call.func, cst.Name) and last in draft.function_names | draft.class_names
+    # As a function it takes the model; as a method it is asked of one.
+    is_function = last == "save_model" and (isinstance(call.func, cst.Name) or len(call.args) > 1)
+    if last in _METHODS and not is_own and not is_function and not takes_known_name(draft, call):
         return _at(call, *_METHODS[last])
     if not isinstance(call.func, cst.Attribute):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -56,6 +57,14 @@ class Site:
     def is_opaque(self) -> bool:
         """A path of Windows: nothing below it can be told apart where there are only slashes."""
         return "\\" in self.text
+
+
+def is_text(node: cst.CSTNode | None) -> TypeGuard[Literal]:
+    """Whether an expression is a text that stands there as a whole; an f-string may be one, too."""
+    is_filled = isinstance(node, cst.FormattedString) and not all(
+        isinstance(part, cst.FormattedStringText) for part in node.parts
+    )
+    return isinstance(node, cst.SimpleString | cst.FormattedString) and not is_filled
 
 
 def text_of(literal: Literal) -> str:
