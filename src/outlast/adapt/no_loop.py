@@ -9,7 +9,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.foreign import foreign_training
 from outlast.adapt.resuming.counters import is_outermost
-from outlast.adapt.resuming.rounds import repeated_at
+from outlast.adapt.resuming.rounds import leading_to, repeated_at
 from outlast.adapt.resuming.state import Refusal
 from outlast.adapt.resuming.states import FRAMEWORKS
 from outlast.adapt.resuming.told import adapt_there
@@ -102,5 +102,15 @@ def _yields(draft: Draft, loop: cst.For | cst.While) -> bool:
 
 def _is_one_pass(draft: Draft, loop: cst.For) -> bool:
     """`for step, batch in enumerate(loader)`, `for step, batch in zip(range(N), batches)`: no rounds, one long one."""
-    is_alone = is_outermost(draft, loop) and repeated_at(draft, loop) is None
-    return is_alone and _trains(draft, loop)
+    is_alone = is_outermost(draft, loop) and repeated_at(draft, loop) is None and not _is_run_in_rounds(draft, loop)
+    return is_alone and tail(loop.iter) not in ("range", "trange", "xrange") and _trains(draft, loop)
+
+
+def _is_run_in_rounds(draft: Draft, loop: cst.For) -> bool:
+    """Whether a loop of another file calls the function of this one: it is a part of each step then."""
+    names = leading_to(draft, loop)
+    return any(
+        tail(call.func) in names and repeated_at(other, call) is not None
+        for other in draft.others
+        for call in other.calls()
+    )

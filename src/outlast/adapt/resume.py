@@ -48,6 +48,7 @@ from outlast.adapt.resuming.states import (
     runs_training,
     session_of,
     session_state,
+    starts_training,
     tensorflow_state,
 )
 from outlast.adapt.resuming.told import say_places, say_privacy, say_single_round
@@ -228,7 +229,13 @@ def _plan_loops(draft: Draft) -> Plan:
     if not found:
         advice = "let the loop's function hold model and optimizer, or use outlast.epochs and outlast.save"
         where = candidates[0].loop.node
-        raise Refusal("the training loop changes nothing that is visible in its function", where, advice)
+        # Where none of them trains, and there are other files, one of these does.
+        is_absent = bool(draft.others) and not any(starts_training(draft, values) for values in candidates)
+        said = "the training loop changes nothing that is visible in its function"
+        raise Refusal(said, where, advice, is_absent=is_absent)
+    if len(found) > 1:
+        # In plain Python a loop may also prepare the data.
+        found = [values for values in found if starts_training(draft, values)] or found
     if len(found) > 1:
         raise _several(draft, found)
     values = found[0]

@@ -9,7 +9,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.keras_callbacks import own_fields
 from outlast.adapt.frameworks.makers import may_run
-from outlast.adapt.resuming.counters import find_loops
+from outlast.adapt.resuming.counters import find_loops, find_while_loops
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.rounds import are_alternatives, may_count, refuse_repeated, repeated_at
 from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal
@@ -36,8 +36,7 @@ def plan_keras(draft: Draft) -> Fitted | None:
     calls = [call for call in draft.calls() if _is_fit(draft, call)]
     if not calls:
         return None
-    in_loops = [call for call in calls if any(isinstance(each, cst.For | cst.While) for each in draft.above(call))]
-    if len(in_loops) == len(calls) and _is_kept_by_loop(draft):
+    if all(repeated_at(draft, call) is not None for call in calls) and _is_kept_by_loop(draft):
         return None
     _refuse(draft, calls)
     return calls[0], lambda value: _resume(draft, calls, value)
@@ -63,7 +62,8 @@ def _placed(call: cst.Call) -> list[cst.Arg]:
 
 def _is_kept_by_loop(draft: Draft) -> bool:
     """`for epoch in range(N): model.fit(…, epochs=1)`: the loop's rounds are what to go on from."""
-    return any(Tracked(draft, Values(draft, loop)).is_training for loop in find_loops(draft))
+    loops = (*find_loops(draft), *find_while_loops(draft))
+    return any(Tracked(draft, Values(draft, loop)).is_training for loop in loops)
 
 
 def _refuse(draft: Draft, calls: Sequence[cst.Call]) -> None:

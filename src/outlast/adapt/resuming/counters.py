@@ -16,6 +16,8 @@ _ROUND = re.compile(
     rf"_|e|ep|it|trial|t|k|i|(?:\w+_)?n?(?:{_TRAINING})(?:_?(?:num|idx|index|i|id|no|count|counter))?", re.I
 )
 _NAMED = re.compile(rf"e|it|(?:\w+_)?(?:{_TRAINING})", re.I)
+#: what a training is counted up to
+_EPOCHS = re.compile(r"(?:\w+_)?(?:n|nb|num|max|total)?_?epochs|(?:n|nb|num|max|total)_?epoch", re.I)
 #: What is counted around trainings, or within what they train.
 _AROUND = re.compile(
     r"fold|seed|run|rep|trial|split|cv|task|client|member|model|config|param|layer|class|block|lr", re.I
@@ -82,8 +84,8 @@ def named_first(found: list[Loop]) -> list[Loop]:
 
 
 def is_named(loop: Loop) -> bool:
-    """Whether its rounds are called like those of a training."""
-    return bool(_NAMED.match(loop.variable))
+    """Whether its rounds are called like those of a training, or counted up to what is: `for m in range(Epochs)`."""
+    return bool(_NAMED.match(loop.variable)) or bool(_EPOCHS.fullmatch(tail(loop.stop)))
 
 
 def find_counting(draft: Draft) -> list[Loop]:
@@ -97,7 +99,7 @@ def find_counting(draft: Draft) -> list[Loop]:
             continue
         if not any(arg.star for arg in loop.counter.args):
             found.append(loop)
-    called = [loop for loop in found if _ROUND.fullmatch(loop.variable.strip("_") or "_")]
+    called = [loop for loop in found if _ROUND.fullmatch(loop.variable.strip("_") or "_") or is_named(loop)]
     # By another name (`for j in range(N)`, in another language) it may be a training, too, if there is none by these.
     return called or [loop for loop in found if not _AROUND.search(loop.variable)]
 

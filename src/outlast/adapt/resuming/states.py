@@ -21,6 +21,11 @@ _BUILT_IN = frozenset(
 )
 #: methods that train, by their names
 _TRAINS = re.compile(r"train|learn|optimi[sz]e|update|step|fit|backward")
+#: calls that train, by their names
+_STARTS = re.compile(
+    r"(?:partial_)?fit(?:_generator)?|train(?:ing)?(?:_(?:model|step|on_batch|epoch|one_epoch|batch|network|loop))?"
+    r"|backward|apply_gradients|minimize|learn|run"
+)
 #: what makes the step of a training that a session of TensorFlow 1 runs
 _MAKES_STEPS = frozenset({"minimize", "apply_gradients", "create_train_op", "optimize_loss"})
 FRAMEWORKS = ("torch", "tensorflow", "keras", "mindspore", "jax", "flax", "paddle", "mxnet", "chainer")
@@ -143,11 +148,13 @@ def session_of(draft: Draft, values: Values) -> str:
     """The TensorFlow 1 session that the loop runs."""
     if "tensorflow" not in draft.names.roots:
         return ""
+    fields = values.field_values()
     for call in draft.calls(values.loop.node.body):
-        name = tail(call.func.value) if tail(call.func) == "run" and isinstance(call.func, cst.Attribute) else ""
-        made = tail(values.origins.get(name))
+        name = dotted(call.func.value) if tail(call.func) == "run" and isinstance(call.func, cst.Attribute) else ""
+        made = tail(values.origins.get(name) or next(iter(fields.get(name, [])), None))
+        is_named = "sess" in f"{name} {made}".lower()
         # strategy.run(step) is of TensorFlow 2
-        if name in values.origins and (not made or "sess" in f"{name} {made}".lower()):
+        if (name in values.origins and (not made or is_named)) or (name in fields and is_named):
             return name
     return ""
 
@@ -164,6 +171,12 @@ def runs_training(draft: Draft, values: Values) -> bool:
         tail(call.func) == "run" and any(tail(node) in made for arg in call.args for node in (arg, *draft.below(arg)))
         for call in draft.calls(values.loop.node.body)
     )
+
+
+def starts_training(draft: Draft, values: Values) -> bool:
+    """Whether the loop, or a function of the file that it runs, calls something that trains by its name."""
+    bodies = (values.loop.node.body, *(function.body for function in values.run_functions()))
+    return any(_STARTS.fullmatch(tail(call.func)) for body in bodies for call in draft.calls(body))
 
 
 def session_state(draft: Draft, values: Values) -> State:
