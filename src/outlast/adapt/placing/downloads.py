@@ -13,6 +13,7 @@ from outlast.adapt.needs import PASSED
 from outlast.adapt.placing.addresses import address_file, find_addresses, read_from_address, tell_addresses
 from outlast.adapt.placing.fetched import FETCH, is_left_out
 from outlast.adapt.placing.fetchers import BUILDERS, advice_on, fetched_by
+from outlast.adapt.placing.keras_archives import find_archive, is_archive
 from outlast.adapt.placing.keras_sets import find_keras_set, is_keras_set
 from outlast.adapt.placing.pretrained import is_keras_model, looks_into_hub
 from outlast.adapt.placing.sending import report_sending
@@ -44,6 +45,8 @@ def download_sites(draft: Draft, fed: set[int]) -> list[cst.CSTNode]:
         if flag is not None and _is_asked_for(draft, flag.value):
             found += [flag.value] if id(call) in fed else []
         elif is_keras_set(draft, call) or _named_file(draft, call) or _folder_of(draft, call) or _is_nltk(draft, call):
+            found.append(call)
+        elif is_archive(draft, call):
             found.append(call)
     return found + _whole_sets(draft) + find_addresses(draft)
 
@@ -136,7 +139,8 @@ def stop_downloads(draft: Draft, sites: list[cst.CSTNode], given: Value, name: s
         elif not isinstance(site, cst.Call) and _is_whole_set(draft, call := _around(draft, site)):
             what, holds = _replace_set(draft, call, site, value)
         elif isinstance(site, cst.Call):
-            what, holds = find_keras_set(draft, site, value)
+            find = find_archive if is_archive(draft, site) else find_keras_set
+            what, holds = find(draft, site, value)
         else:
             call = _around(draft, site)
             asked = draft.source(site)
@@ -231,7 +235,7 @@ def _is_given(draft: Draft, call: cst.Call) -> bool:
 
 
 def _named_file(draft: Draft, call: cst.Call) -> str:
-    """`get_file("x.txt", origin=…)`: the file it leaves. What it unpacks lies elsewhere in each version of Keras."""
+    """`get_file("x.txt", origin=…)`: the file it leaves."""
     if isinstance(draft.parent(call), cst.IfExp):
         return ""  # done before
     if tail(call.func) != "get_file" or any(argument(call, each) for each in ("untar", "extract", "cache_dir")):

@@ -17,6 +17,7 @@ from outlast.adapt.placing.configs import Entry, take_entries
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.implied import Implied, find_implied
 from outlast.adapt.placing.kept_places import add_kept
+from outlast.adapt.placing.keras_archives import is_unpacked_there
 from outlast.adapt.placing.neighbours import add_neighbours
 from outlast.adapt.placing.options import (
     FOLDERS,
@@ -254,6 +255,7 @@ def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
         and not sink.is_guess
         and _SHOWN.search(source)
         and not any(name in source for name in PASSED)
+        and not is_unpacked_there(draft, sink.path)
     ):
         draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not certain")
     return uses

@@ -1,0 +1,72 @@
+"""Archives that `get_file` of Keras fetches and unpacks: they are found in the contract's folder instead.
+
+Where it unpacks, and which path it returns, is another in each version of Keras. So it is still `get_file` that does
+it, with the address of the file that was brought.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.placing.fetchers import constant
+from outlast.adapt.wrapping import add_helpers, wrap_method
+from outlast.migrate.tree import argument, dotted, positional, tail
+
+_FUNCTION = "get_delivered"
+_HELPER = '''def get_delivered(get_file, folder):
+    """Let get_file of Keras take an archive from this folder and unpack it as ever; without one it is fetched."""
+
+    def get(fname=None, origin="", *given, **words):
+        names = [os.path.basename(origin.partition("?")[0]), fname]
+        for root, _, files in os.walk(folder):
+            for each in sorted(set(files).intersection(names)):
+                there = pathlib.Path(os.path.abspath(os.path.join(root, each))).as_uri()
+                return get_file(fname, there, *given, **{"cache_dir": tempfile.mkdtemp(), **words})
+        inside = os.path.join(folder, fname or names[0])  # the folder is where it would be unpacked
+        return inside if words.get("extract") or os.path.exists(inside) else folder
+
+    return get if folder else get_file
+'''
+
+
+def is_archive(draft: Draft, call: cst.Call) -> bool:
+    """`get_file("facades.tar.gz", origin=URL, extract=True)`, unless the script says itself where it is put."""
+    told = [argument(call, each) for each in ("untar", "extract")]
+    is_unpacked = any(each is not None and draft.source(each.value) == "True" for each in told)
+    is_placed = any(argument(call, each) is not None for each in ("cache_dir", "cache_subdir"))
+    is_done = isinstance(call.func, cst.Call) and tail(call.func.func) == _FUNCTION
+    return tail(call.func) == "get_file" and is_unpacked and not is_placed and not is_done
+
+
+def find_archive(draft: Draft, call: cst.Call, value: str) -> tuple[str, str]:
+    """Let it be found in a folder; what it is called, and what the folder must hold."""
+    wrap_method(draft, call, _FUNCTION, [value])
+    draft.need_import("os", "pathlib", "tempfile")
+    draft.once(_FUNCTION, lambda: _add(draft, call))
+    origin = argument(call, "origin")
+    address = constant(draft, origin.value if origin is not None else positional(call, 1))
+    name = re.split(r"[?#]", address)[0].rpartition("/")[2]
+    return name or "the archive", f"the archive {name}".rstrip()
+
+
+def _add(draft: Draft, call: cst.Call) -> tuple[str, ...]:
+    if _FUNCTION not in draft.function_names:
+        add_helpers(draft, call, ("os",), ("", *_HELPER.splitlines(), ""))
+    return ()
+
+
+def is_unpacked_there(draft: Draft, path: cst.CSTNode, depth: int = 5) -> bool:
+    """Whether a path begins with what such a call returns: `os.path.dirname(packed) + "/rows.txt"`."""
+    nodes = [path, *draft.below(path)]
+    if any(isinstance(node, cst.Call) and is_archive(draft, node) for node in nodes):
+        return True
+    names = {node.value for node in nodes if isinstance(node, cst.Name)}
+    values = [
+        node.value
+        for node in draft.nodes
+        if isinstance(node, cst.Assign) and any(dotted(target.target) in names for target in node.targets)
+    ]
+    return depth > 0 and any(is_unpacked_there(draft, value, depth - 1) for value in values if value is not path)

@@ -1,0 +1,63 @@
+"""Archives that Keras fetches and unpacks: the contract brings them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import types
+import urllib.request
+
+import pytest
+from checked import adapt, said
+from stage import play
+
+from outlast.migrate.engine import Kind
+
+SCRIPT = """
+import os
+from keras.utils import get_file
+URL = "https://h/sets/birds.zip?raw=1"
+packed = get_file("birds.zip", origin=URL, extract=True)
+rows = os.path.join(os.path.dirname(packed), "birds/")
+print(open(rows + "rows.txt").read())
+"""
+
+
+def _get_file(fname, origin, extract=False, cache_dir=None):
+    """As Keras 2 does it: unpacked beside the archive, which is returned."""
+    there = os.path.join(cache_dir or "cache", fname)
+    urllib.request.urlretrieve(origin, there)
+    shutil.unpack_archive(there, os.path.dirname(there))
+    return there
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_an_archive_that_was_brought_is_unpacked_as_ever(is_packed, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras", types.ModuleType("keras"))
+    utils = types.ModuleType("keras.utils")
+    utils.get_file = _get_file
+    monkeypatch.setitem(sys.modules, "keras.utils", utils)
+    (tmp_path / "made" / "birds").mkdir(parents=True)
+    (tmp_path / "made" / "birds" / "rows.txt").write_text("robin")
+    (tmp_path / "given").mkdir()
+    if is_packed:
+        shutil.make_archive(str(tmp_path / "given" / "birds"), "zip", tmp_path / "made")
+    else:
+        shutil.copytree(tmp_path / "made", tmp_path / "given", dirs_exist_ok=True)
+    text = adapt(SCRIPT).text
+    assert play(text, tmp_path, "--data_url", str(tmp_path / "given")).output.splitlines() == ["robin"]
+
+
+def test_what_the_folder_must_hold_is_said():
+    done = adapt(SCRIPT)
+    assert "packed = get_delivered(get_file, contract.data_url)(" in done.text
+    told = said(done, Kind.CHANGED)
+    assert "birds.zip is not downloaded when --data_url is given" in told and "the archive birds.zip" in told
+    assert not said(done, Kind.DIFFERS).count("stays as it is") and "nothing reads" not in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize("words", ["extract=True, cache_dir='.'", "extract=False"])
+def test_what_is_put_elsewhere_or_stays_packed_is_no_such_archive(words):
+    text = adapt(SCRIPT.replace("extract=True", words)).text
+    assert "get_delivered" not in text
