@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import types
 import urllib.request
+from pathlib import Path
 
 import pytest
 from checked import adapt, said
@@ -26,10 +26,10 @@ print(open(rows + "rows.txt").read())
 
 def _get_file(fname, origin, extract=False, cache_dir=None):
     """As Keras 2 does it: unpacked beside the archive, which is returned."""
-    there = os.path.join(cache_dir or "cache", fname)
+    there = Path(cache_dir or "cache", fname)
     urllib.request.urlretrieve(origin, there)
-    shutil.unpack_archive(there, os.path.dirname(there))
-    return there
+    shutil.unpack_archive(there, there.parent)
+    return str(there)
 
 
 @pytest.mark.parametrize("is_packed", [True, False])

@@ -144,3 +144,45 @@ def test_a_function_reads_the_folder_where_its_name_is_made():
     """
     done = adapt(HEAD + STEP + textwrap.dedent(text))
     assert 'first_name(time.strftime("%H%M"), os.environ.get("OUTLAST_CHECKPOINT") or contract.train_url' in done.text
+
+
+KERAS = """
+import datetime, os
+import keras
+stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+out = os.path.join("runs", stamp)
+os.makedirs(out)
+def train(model, x):
+    best = os.path.join(out, "best.keras")
+    model.fit(x, x, epochs=9, callbacks=[keras.callbacks.ModelCheckpoint(best, save_best_only=True)])
+    return keras.models.load_model(best)
+train(keras.Sequential(), [1.0])
+"""
+
+
+def test_what_a_callback_of_keras_keeps_has_the_first_ones_name():
+    text = adapt(KERAS).text
+    assert 'stamp = first_name(datetime.datetime.now().strftime("%Y%m%d-%H%M%S"), ' in text
+    assert "first_name" not in adapt(KERAS.replace("save_best_only=True", "").replace("(best, )", "('a.keras')")).text
+
+
+def test_a_folder_of_that_name_may_be_there_in_the_next_stint():
+    assert 'os.makedirs(out, exist_ok=bool(os.environ.get("OUTLAST_CHECKPOINT")))' in adapt_plainly(KERAS).text
+    assert "os.makedirs(out, exist_ok=bool(contract.train_url))" in adapt(KERAS).text
+
+
+def test_an_estimator_goes_on_in_the_folder_that_the_clock_named_first():
+    done = adapt("""
+        import os
+        from datetime import datetime
+        import tensorflow as tf
+        def now():
+            return datetime.now().strftime("%H%M%S")
+        def main(base):
+            place = os.path.join(base, now())
+            estimator = tf.estimator.Estimator(model_fn=print, model_dir=place)
+            estimator.train(input_fn=print)
+        main("runs")
+    """)
+    assert 'place = os.path.join(base, first_name(now(), os.environ.get("OUTLAST_CHECKPOINT") or' in done.text
+    assert done.is_complete

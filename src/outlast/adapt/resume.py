@@ -7,7 +7,6 @@ The state is kept under one name, written aside and moved into place. Where it g
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,6 +15,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.engines import plan_ignite
+from outlast.adapt.frameworks.estimators import plan_estimator
 from outlast.adapt.frameworks.fitting import plan_mindspore
 from outlast.adapt.frameworks.keras_fit import plan_keras
 from outlast.adapt.frameworks.lightning import plan_lightning
@@ -39,7 +39,7 @@ from outlast.adapt.resuming.rounds import (
     refuse_shared_file,
     repeated_at,
 )
-from outlast.adapt.resuming.stamps import find_stamps, keep_stamps, say_stamps
+from outlast.adapt.resuming.stamps import find_given_stamps, find_stamps, keep_stamps, say_stamps
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.states import (
     FRAMEWORKS,
@@ -151,7 +151,9 @@ def _apply(draft: Draft, plan: Plan, value: str, said: str) -> None:
 
 
 def _plan(draft: Draft) -> Plan:
-    _refuse_frameworks(draft)
+    estimator = plan_estimator(draft)
+    if estimator is not None:
+        return Plan(*estimator)
     lightning = plan_lightning(draft)
     if lightning is not None:
         return Plan(lightning[0][0], lightning[1], saves_results=True, also=lightning[0][1:])
@@ -160,11 +162,22 @@ def _plan(draft: Draft) -> Plan:
         return Plan(*trainer, saves_results=True)
     keras = plan_keras(draft)
     if keras is not None:
-        return _with_loops(draft, Plan(*keras))
+        return _with_loops(draft, _with_stamps(draft, Plan(*keras)))
     for fitted in (plan_mindspore(draft), plan_ignite(draft)):
         if fitted is not None:
             return Plan(*fitted)
     return _plan_loops(draft)
+
+
+def _with_stamps(draft: Draft, plan: Plan) -> Plan:
+    """What callbacks write to under a name that the clock makes has the first one's in all stints."""
+    stamps = find_given_stamps(draft, plan.at)
+
+    def apply(value: str) -> None:
+        plan.apply(value)
+        keep_stamps(draft, stamps, draft.scope(plan.at), value)
+
+    return dataclasses.replace(plan, apply=apply, also=(*plan.also, *stamps))
 
 
 def _with_loops(draft: Draft, plan: Plan) -> Plan:
@@ -334,27 +347,6 @@ def _outer(found: list[Values]) -> list[Values]:
     """Without loops of functions that another one of them calls: these are rounds within its rounds."""
     called = {id(function) for values in found for function in values.run_functions()}
     return [values for values in found if id(values.scope) not in called] or found
-
-
-def _refuse_frameworks(draft: Draft) -> None:
-    if _is_estimator(draft):
-        raise Refusal(
-            "the Estimator saves and resumes by itself",
-            None,
-            "its model_dir must lie in the output folder",
-            Kind.DIFFERS,
-        )
-
-
-def _is_estimator(draft: Draft) -> bool:
-    names = {draft.resolve(call.func) for call in draft.calls()}
-    return any(
-        re.fullmatch(
-            r"tensorflow\.(?:compat\.v1\.|contrib\.)?(?:estimator\.)?(?:tpu\.)?\w*(?:Estimator|train_and_evaluate)",
-            name,
-        )
-        for name in names
-    )
 
 
 def _refuse_loop(draft: Draft, values: Values) -> None:

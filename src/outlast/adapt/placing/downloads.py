@@ -44,9 +44,13 @@ def download_sites(draft: Draft, fed: set[int]) -> list[cst.CSTNode]:
         flag = argument(call, "download")
         if flag is not None and _is_asked_for(draft, flag.value):
             found += [flag.value] if id(call) in fed else []
-        elif is_keras_set(draft, call) or _named_file(draft, call) or _folder_of(draft, call) or _is_nltk(draft, call):
-            found.append(call)
-        elif is_archive(draft, call):
+        elif (
+            is_keras_set(draft, call)
+            or _named_file(draft, call)
+            or _folder_of(draft, call)
+            or _is_nltk(draft, call)
+            or is_archive(draft, call)
+        ):
             found.append(call)
     return found + _whole_sets(draft) + find_addresses(draft)
 

@@ -20,6 +20,10 @@ Bound = dict[str, list[cst.BaseExpression]]
 
 def is_stamp(draft: Draft, call: cst.Call, bound: Bound) -> bool:
     """Whether a call makes a text of the time."""
+    own = next((each for each in draft.functions() if each.name.value == dotted(call.func)), None)
+    if own is not None and not call.args:  # `def stamp(): return datetime.now().strftime("%H%M")`
+        given = [node.value for node in draft.below(own) if isinstance(node, cst.Return)]
+        return bool(given) and all(isinstance(each, cst.Call) and is_stamp(draft, each, {}) for each in given)
     if draft.resolve(call.func) == "str":
         return has_clock(draft, call)
     if tail(call.func) == "format" and call.args:

@@ -14,7 +14,7 @@ from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.begun import mode_of
 from outlast.adapt.resuming.clocks import Bound, has_clock, is_clock, is_stamp
 from outlast.adapt.resuming.firsts import saved_path
-from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.loops import Values, keyword_or_place
 from outlast.adapt.resuming.state import ENVIRON, RULE
 from outlast.adapt.resuming.visible import is_method, parameters
 from outlast.migrate.engine import Kind
@@ -23,6 +23,11 @@ from outlast.migrate.tree import argument, dotted, positional, tail
 #: what makes a folder, or leaves files of its own in one: nothing is lost where it is the same one again
 _MAKES = frozenset({"os.makedirs", "os.mkdir"})
 _WRITERS = frozenset({"SummaryWriter", "FileWriter", "CSVLogger", "TensorBoardLogger"})
+#: (keyword, place) of what callbacks of Keras and Estimators of TensorFlow write to
+_TAKERS = {
+    "ModelCheckpoint": ("filepath", 0), "CSVLogger": ("filename", 0), "Estimator": ("model_dir", 1),
+    "RunConfig": ("model_dir", 0),
+}  # fmt: skip
 _DEPTH = 4
 
 
@@ -35,6 +40,24 @@ def find_stamps(draft: Draft, values: Values) -> list[cst.CSTNode]:
     if not _begins_files(draft, values):
         paths += [path for call in draft.calls() if (path := _folder(draft, call)) is not None]
     return _in_paths(draft, values, paths)
+
+
+def find_given_stamps(draft: Draft, at: cst.CSTNode) -> list[cst.CSTNode]:
+    """The same in the places that callbacks of Keras, or an Estimator, go on writing to; `at` trains."""
+    here = draft.scope(at)
+    paths = [
+        path
+        for call in draft.calls()
+        if tail(call.func) in _TAKERS and draft.scope(call) in (here, draft.module)
+        and (path := keyword_or_place(call, *_TAKERS[tail(call.func)])) is not None
+    ]  # fmt: skip
+    found = {
+        id(node): node
+        for path in paths
+        for node in _reached(draft, path)
+        if draft.scope(node) is draft.module or (draft.scope(node) is here and draft.start(node) < draft.start(at))
+    }
+    return sorted(found.values(), key=draft.start)
 
 
 def say_stamps(draft: Draft, values: Values, kept: Sequence[cst.CSTNode]) -> None:
