@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from checked import adapt
+import pytest
+from checked import adapt, said
+
+from outlast.migrate.engine import Kind
 
 
 def test_a_function_of_the_script_takes_the_model_that_it_saves():
@@ -41,3 +44,35 @@ def test_an_f_string_that_nothing_is_filled_into_is_a_text():
     done = adapt(plain.replace('"./out/"', 'f"./out/"'))
     assert done.text.replace('f"./out/"', '"./out/"') == adapt(plain).text
     assert 'folder = os.path.join(contract.train_url, "") if contract.train_url else' in done.text
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("pd.ExcelFile('rows/a.xlsx')", "pd.ExcelFile(os.path.join(contract.data_url or 'rows', 'a.xlsx'))"),
+        ("keras.utils.text_dataset_from_directory('rows/en')",
+         "keras.utils.text_dataset_from_directory(contract.data_url or 'rows/en')"),
+        ("tflearn.DNN(net, tensorboard_dir='logs')",
+         "tflearn.DNN(net, tensorboard_dir=contract.train_url or 'logs')"),
+        ("keras.utils.plot_model(net)",
+         'keras.utils.plot_model(net, to_file=os.path.join(contract.train_url or "", "model.png"))'),
+        ("keras.utils.plot_model(net, 'net.png')",
+         "keras.utils.plot_model(net, os.path.join(contract.train_url or '', 'net.png'))"),
+    ],
+)  # fmt: skip
+def test_calls_that_read_and_write_are_known(line, after):
+    assert after in adapt(f"import keras, tflearn\nimport pandas as pd\nnet = 1\n{line}\n").text
+
+
+def test_a_folder_that_is_made_for_the_very_file_is_made():
+    text = """
+        import logging, os
+        def log_to(stamp):
+            path = "runs/{}/train.log".format(stamp)
+            MAKE
+            logging.getLogger().addHandler(logging.FileHandler(path))
+        log_to(str(3))
+    """
+    assert "nothing here makes it" in said(adapt(text.replace("MAKE", "pass")), Kind.DIFFERS)
+    made = adapt(text.replace("MAKE", "os.makedirs(os.path.dirname(path), exist_ok=True)"))
+    assert "nothing here makes it" not in said(made, Kind.DIFFERS)

@@ -151,3 +151,26 @@ def test_a_loop_over_networks_in_a_step_of_another_file_is_no_pass_over_samples(
     )
     told = " ".join(finding.message for finding in program.adapt().by_hand)
     assert "goes once through its samples" not in told and "in this loop" in told
+
+
+def test_what_goes_on_otherwise_is_told_and_nothing_else():
+    text = """
+        import tensorflow as tf
+        rows = tf.examples.read_data_sets("rows")
+        train = tf.train.AdamOptimizer().minimize(1)
+        sess = tf.Session()
+        for epoch in range(9):
+            sess.run(train, feed_dict={"x": rows.train.next_batch(4)})
+    """
+    assert "rows.train deals its batches anew in each stint" in said(adapt(text), Kind.DIFFERS)
+    begin = "import keras\nfrom keras import initializers, layers\nnet = keras.Sequential([layers.Dense(1, {})])\n"
+    rounds = "net.compile()\nfor epoch in range(9):\n    net.train_on_batch([1.0], [1.0])\n"
+    done = adapt(begin.format("kernel_initializer=initializers.RandomNormal()") + rounds)
+    assert "random numbers of layers" not in said(done, Kind.DIFFERS)
+    done = adapt(begin.replace("Dense(1, {})", "RandomFlip()") + rounds)
+    assert "random numbers of layers (RandomFlip)" in said(done, Kind.DIFFERS)
+
+
+def test_a_fit_of_tflearn_is_told_for_what_it_is():
+    done = adapt("import tflearn\nnet = tflearn.DNN(tflearn.input_data())\nnet.fit([1], [1], n_epoch=8)\n")
+    assert "tflearn runs the training in fit()" in said(done, Kind.HAND)

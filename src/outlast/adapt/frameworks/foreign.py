@@ -24,6 +24,7 @@ _KNOWN = {
     ("setfit", "train"): "a stint must be long enough for it",
     ("flair", "train fine_tune"): "pass checkpoint=True, and go on with ModelTrainer.load_checkpoint",
     ("sentence_transformers", "fit"): "use SentenceTransformerTrainer, which can be resumed",
+    ("tflearn", "fit"): "save with checkpoint_path in the output folder, load the last with model.load, and fit on",
     ("paddle", "fit"): "save with callbacks.ModelCheckpoint, and load the last with Model.load",
 }
 #: libraries that are imported with a star, as their own pages do it

@@ -21,6 +21,11 @@ _WRITERS = {
     "TensorBoard": (("tensorflow.keras.callbacks.", "keras.callbacks."), 0, "log_dir", '"logs"'),
     "Live": (("dvclive.",), 0, "dir", '"dvclive"'),
     "AimLogger": (("aim.",), 0, "repo", ""),
+    "DNN": (("tflearn.",), 3, "tensorboard_dir", '"/tmp/tflearn_logs/"'),
+}
+#: likewise, of a file in the folder where the script runs
+_FILES = {
+    "plot_model": (("tensorflow.keras.utils.", "keras.utils.", "tf_keras.utils."), 1, "to_file", '"model.png"'),
 }
 #: library → the variable that tells it a folder, what it writes there by default, and words of who tells it otherwise
 _TOLD = {"mlflow": ("MLFLOW_TRACKING_URI", "mlruns", {"set_tracking_uri", "MlflowClient"})}
@@ -50,7 +55,7 @@ def find_implied(draft: Draft) -> list[Implied]:
         if is_run and argument(call, "project") is None and argument(call, "data") is not None:
             found += [] if any(arg.star for arg in call.args) else [Implied(call, "project", "")]
             continue
-        writer = _WRITERS.get(tail(call.func))
+        writer = _WRITERS.get(tail(call.func)) or _FILES.get(tail(call.func))
         if writer is None or any(arg.star in _OPEN for arg in call.args):
             continue
         modules, place, keyword, default = writer
@@ -84,6 +89,9 @@ def tell_folders(draft: Draft, writers: list[Implied], value: Value, name: str) 
         before = draft.data[:end].rstrip()
         comma = "" if before.endswith((b",", b"(")) else ", "
         given = value.at(each.call) + (f" or {each.default}" if each.default else "")
+        if tail(each.call.func) in _FILES:
+            given = f'os.path.join({value.at(each.call)} or "", {each.default})'
+            draft.need_import("os")
         draft.insert(end, f"{comma}{each.keyword}={given}")
         draft.say(Kind.CHANGED, "paths", each.call, f"{tail(each.call.func)} writes to --{name} when it is given")
     return lines

@@ -322,6 +322,8 @@ def _needed(draft: Draft, use: Use, full: str, cut: int, made: set[str]) -> set[
         return set()
     rest = folder[cut:].strip("/")
     static = rest.partition(UNKNOWN)[0]
+    if _OPEN.search(rest) and _makes_parent(draft, use):
+        return set()
     if _OPEN.search(rest):
         static = _OPEN.split(rest)[0].rpartition("/")[0]
         said = "writes to a folder that is named when the script runs, and nothing here makes it"
@@ -329,6 +331,15 @@ def _needed(draft: Draft, use: Use, full: str, cut: int, made: set[str]) -> set[
             Kind.DIFFERS, "folders", use.sink.call, said, "make it: os.makedirs(os.path.dirname(path), exist_ok=True)"
         )
     return {static}
+
+
+def _makes_parent(draft: Draft, use: Use) -> bool:
+    """`os.makedirs(os.path.dirname(path))`, with the very path that is written to."""
+    spelled = f"os.path.dirname({draft.source(use.sink.path)})"
+    return any(
+        tail(call.func) == "makedirs" and bool(call.args) and draft.source(call.args[0].value) == spelled
+        for call in draft.calls(draft.scope(use.sink.call))
+    )
 
 
 def _plain(text: str) -> str:

@@ -51,6 +51,9 @@ _READS = {
     "sklearn.datasets.load_svmlight_file": (0, "f"), "librosa.load": (0, "path"), "soundfile.read": (0, "file"),
     "nibabel.load": (0, "filename"), "pydicom.dcmread": (0, "fp"), "SimpleITK.ReadImage": (0, "fileName"),
     "pycocotools.coco.COCO": (0, "annotation_file"),
+    "pandas.ExcelFile": (0, "path_or_buffer"), "pandas.HDFStore": (0, "path"),
+    "openpyxl.load_workbook": (0, "filename"),
+    "xlrd.open_workbook": (0, "filename"), "pyarrow.parquet.read_table": (0, "source"), "wave.open": (0, "f"),
     "rasterio.open": (0, "fp"), "scipy.io.wavfile.read": (0, "filename"), "torchvision.io.read_image": (0, "path"),
     **{f"IPython.display.{name}": (0, "filename") for name in ("Image", "Audio", "Video")},
 }  # fmt: skip
@@ -58,9 +61,11 @@ _READ_FOLDERS = {
     "os.listdir": (0, "path"), "os.scandir": (0, "path"), "os.walk": (0, "top"), "datasets.load_from_disk": (0, ""),
     "sklearn.datasets.load_files": (0, "container_path"),
     "tensorflow.data.experimental.load": (0, "path"), "tensorflow.data.Dataset.load": (0, "path"),
-    "tensorflow.keras.utils.image_dataset_from_directory": (0, "directory"),
-    "tensorflow.keras.preprocessing.image_dataset_from_directory": (0, "directory"),
-    "keras.utils.image_dataset_from_directory": (0, "directory"),
+    **{
+        f"{root}.{kind}_dataset_from_directory": (0, "directory")
+        for root in ("keras.utils", "tensorflow.keras.utils", "tensorflow.keras.preprocessing", "keras.preprocessing")
+        for kind in ("image", "text", "audio", "timeseries")
+    },
 }  # fmt: skip
 _WEIGHTS = {
     "torch.load": (0, "f"), "joblib.load": (0, "filename"), "mindspore.load_checkpoint": (0, "ckpt_file_name"),
@@ -86,7 +91,7 @@ _WRITE_FOLDERS = {
 #: what a generation of TensorFlow has under its own name as well
 _COMPAT = re.compile(r"^tensorflow\.compat\.v[12]\.")
 #: readers that write when their second argument says so
-_OPENERS = frozenset({"GFile", "File", "open", "ZipFile"})
+_OPENERS = frozenset({"GFile", "File", "open", "ZipFile", "HDFStore"})
 #: folders that their call makes itself
 _STATE_FOLDERS = {
     f"{root}.{name}": (place, "model_dir")

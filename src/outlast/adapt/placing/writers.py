@@ -25,14 +25,14 @@ _FILES = {
     "write_jpeg": (1, "filename"), "write_video": (0, "filename"), "save_checkpoint": (0, "filepath"),
     "to_excel": (0, "excel_writer"), "to_feather": (0, "path"), "to_hdf": (0, "path_or_buf"), "write_html": (0, "file"),
     "write_image": (0, "file"), "save_parameters": (0, "filename"), "RotatingFileHandler": (0, "filename"),
-    "TimedRotatingFileHandler": (0, "filename"),
+    "TimedRotatingFileHandler": (0, "filename"), "plot_model": (1, "to_file"),
 }  # fmt: skip
 #: full name → likewise
 _NAMED = {"torchaudio.save": (0, "uri"), "soundfile.write": (0, "file"), "scipy.io.wavfile.write": (0, "filename"),
           "paddle.save": (1, "path"), "imageio.get_writer": (0, "uri"),
           "imageio.v2.get_writer": (0, "uri"), "shelve.open": (0, "filename")}  # fmt: skip
 #: keywords that name a folder for results, whoever takes them
-_KEYWORDS = ("logging_dir", "dirpath", "tensorboard_log")
+_KEYWORDS = ("logging_dir", "dirpath", "tensorboard_log", "tensorboard_dir")
 #: what begins at a root: of the machine, of a drive of Windows
 _PLACE = re.compile(r"(?:/|[A-Za-z]:[/\\]).*\.\w+$")
 #: likewise, where code of another file takes them

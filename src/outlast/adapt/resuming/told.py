@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection
 
@@ -11,13 +12,13 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.kept import ENVIRONMENTS
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import RULE
-from outlast.adapt.whole import calls_of
+from outlast.adapt.whole import calls_of, files_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
 
 #: layers that draw from TensorFlow's own numbers, until Keras 3 gave each a seed that is kept
 _DRAWING_LAYERS = re.compile(
-    r"(?:tensorflow\.)?(?:tf_)?keras\.(?:\w+\.)*(?:\w*Dropout\w*|GaussianNoise|Random[A-Z]\w+)"
+    r"(?:tensorflow\.)?(?:tf_)?keras\.(?:(?!initializers\b)\w+\.)*(?:\w*Dropout\w*|GaussianNoise|Random(?!Normal|Uniform)[A-Z]\w+)"
 )
 
 
@@ -35,6 +36,12 @@ def say_places(draft: Draft, values: Values, loaded: Collection[str] = ()) -> No
             said = f"{name} begins anew in each stint: what it gives is not what it would have given without a stop"
             advice = f"make {name} in each round; samples, from a loader that is seeded"
             draft.say(Kind.DIFFERS, RULE, call, said, advice)
+    own = {name for each in files_of(draft) for name in each.function_names}
+    batches = (call for call in draft.calls(loop.body) if tail(call.func) == "next_batch" and "next_batch" not in own)
+    for call in itertools.islice((each for each in batches if isinstance(each.func, cst.Attribute)), 1):
+        assert isinstance(call.func, cst.Attribute)
+        said = f"{draft.source(call.func.value)} deals its batches anew in each stint: samples come in another order"
+        draft.say(Kind.DIFFERS, RULE, call, said)
     for node in draft.nodes:
         made = node.value if isinstance(node, cst.Assign) else None
         if isinstance(made, cst.Call) and ENVIRONMENTS.fullmatch(draft.resolve(made.func)):
