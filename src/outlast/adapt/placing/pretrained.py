@@ -15,6 +15,7 @@ from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
 from outlast.adapt.placing.fetchers import KERAS_MODEL, constant, is_told_place, takes_known_name
+from outlast.adapt.placing.keras_weights import FETCHED, may_be_fetched
 from outlast.adapt.placing.sites import enclosed
 from outlast.adapt.resuming.rounds import are_alternatives
 from outlast.adapt.wrapping import add_argument
@@ -99,8 +100,11 @@ class Pretrained:
             old = named.value if named is not None else positional(call, 1)
             if old is None:
                 add_argument(draft, call, f'weights={given.at(call)} or "imagenet"')
-            else:
+            elif constant(draft, old) == FETCHED:
                 draft.replace(old, f"{given.at(call)} or {draft.source(old)}")
+            else:  # it may be a file, or None
+                source, value = draft.source(old), given.at(call)
+                draft.replace(old, f'{value} if {value} and {source} == "{FETCHED}" else {source}')
             self._say(call, name, f"the file {tail(call.func)} fetches (Keras keeps it in ~/.keras/models)")
         for call in self.named:
             self._take(call, given, name)
@@ -208,7 +212,7 @@ def is_keras_model(draft: Draft, call: cst.Call) -> bool:
     named = argument(call, "weights")
     given = named.value if named is not None else positional(call, 1)
     # It is what Keras takes when nothing is said.
-    return constant(draft, given) == "imagenet" if given is not None else True
+    return given is None or constant(draft, given) == FETCHED or may_be_fetched(draft, given)
 
 
 def looks_into_hub(draft: Draft, call: cst.Call) -> bool:
