@@ -173,11 +173,12 @@ class Draft(Defined):
     def is_reached(self, node: cst.CSTNode) -> bool:
         """False in a function that nothing names, in this file or in another one of the program."""
         function = self.scope(node)
-        if isinstance(function, cst.FunctionDef) and any(each.speaks_of(function.name.value) for each in self.others):
-            return True
-        return not isinstance(function, cst.FunctionDef) or any(
-            isinstance(each, cst.Name) and each.value == function.name.value and each is not function.name
-            and not (isinstance(parent := self.parent(each), cst.Attribute) and parent.attr is each)
+        name = function.name.value if isinstance(function, cst.FunctionDef) else ""
+        is_method = any(isinstance(each, cst.ClassDef) for each in self.above(function))
+        is_sure = not name or (is_method and name.startswith("__")) or any(each.speaks_of(name) for each in self.others)
+        return is_sure or any(
+            isinstance(each, cst.Name) and each.value == name and each is not getattr(function, "name", None)
+            and (is_method or not (isinstance(parent := self.parent(each), cst.Attribute) and parent.attr is each))
             for each in self.nodes
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Needs, Role
 from outlast.adapt.placing.alike import add_alike
 from outlast.adapt.placing.caches import take_caches
+from outlast.adapt.placing.cut_texts import tell_cuts
 from outlast.adapt.placing.delivered import Delivered, find_delivered
 from outlast.adapt.placing.downloads import download_sites
 from outlast.adapt.placing.fetched import Fetch, find_fetches
@@ -83,6 +84,7 @@ def look(
     unpacking = [] if copies else find_unpacking(draft, paths)
     leave_unpacked(draft, paths, [statement for each in unpacking for statement in each.statements])
     tell_moves(draft, paths)
+    tell_cuts(draft, paths)
     guards = find_guards(draft, sinks, flow, paths)
     delivered = [] if copies else find_delivered(draft, sinks, flow, paths, options)
     downloads = download_sites(draft, paths.fed)

@@ -42,8 +42,8 @@ _HELPER = '''def find_delivered(path, folder, before, *inputs):
     if not any((folder, *inputs)) or (folder and is_there(path)):
         return path
     below = os.path.relpath(path, folder or before or os.path.dirname(path) or ".")
-    places = [each if os.path.isfile(each) else os.path.join(each, name)
-              for each in inputs if each for name in (below, os.path.basename(below))]
+    ends = [os.path.join(*below.split(os.sep)[at:]) for at in range(below.count(os.sep) + 1)]
+    places = [each if os.path.isfile(each) else os.path.join(each, end) for each in inputs if each for end in ends]
     places += [os.path.join(before, below)] if folder and before is not None else []
     places += [each for each in inputs if each and not os.path.splitext(below)[1]]
     return type(path)(next((each for each in places if not below.startswith("..") and is_there(each)), path))
