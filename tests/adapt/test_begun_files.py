@@ -62,6 +62,25 @@ def test_a_table_keeps_the_lines_of_the_stints_before(shape, run, tmp_path):
         assert (tmp_path / "table.csv").read_text() == whole, stop
 
 
+def test_what_a_round_has_added_before_it_was_stopped_is_not_added_twice(run, tmp_path):
+    text = HEAD + STEP + textwrap.dedent(SHAPES["a block that names the columns, which later lines read"])
+    text += ROUNDS.replace("    add(epoch, loss)\n", '    add(epoch, loss)\n    print("added", epoch)\n')
+    run(text)
+    whole = (tmp_path / "table.csv").read_text()
+    done = adapt_plainly(text)
+    for stop in range(1, 12):
+        env = {"OUTLAST_CHECKPOINT": str(tmp_path / f"kept{stop}")}
+        assert run(done.text, env=env, kill_after=stop).was_killed
+        run(done.text, env=env)
+        assert (tmp_path / "table.csv").read_text() == whole, stop
+
+
+def test_a_training_that_is_done_leaves_what_the_next_one_has_added():
+    text = HEAD + STEP + textwrap.dedent(SHAPES["a block that names the columns, which later lines read"])
+    inner = textwrap.indent(ROUNDS, "    ")
+    assert "truncate" not in adapt_plainly(text + "for seed in (1, 2):" + inner).text
+
+
 @pytest.mark.parametrize(
     "head",
     [

@@ -305,7 +305,10 @@ def _plan_several(
 
     def apply(value: str) -> None:
         for values, state, file, repeats in planned:
-            inject(draft, values, state, value, file=file, repeats=repeats)
+            # A training that is done must not cut off what a later one has added.
+            is_one = len(planned) == 1 and not repeats
+            whole = state if is_one else dataclasses.replace(state, files=())
+            inject(draft, values, whole, value, file=file, repeats=repeats)
         for scope, calls in stamps[:1]:
             keep_stamps(draft, calls, scope, value)
 

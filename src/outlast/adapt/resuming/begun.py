@@ -9,7 +9,7 @@ After a stop the first lines would throw away what the rounds have written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -31,9 +31,49 @@ def mode_of(draft: Draft, call: cst.Call) -> str:
     return inner(mode) if isinstance(mode, cst.SimpleString) else ""
 
 
+def find_added(draft: Draft, values: Values) -> list[str]:
+    """Paths that each round adds to, as expressions that can be written where the loop stands.
+
+    One that begins with a text of its own may be another one where it stands.
+    """
+    return list(dict.fromkeys(draft.source(path) for path in _added(draft, values) if _is_named(path)))
+
+
+def size_pairs(files: Sequence[str]) -> list[str]:
+    """How long such files are, as parts of a checkpoint."""
+    return [f'"{_key(at)}": os.path.getsize({path}) if os.path.exists({path}) else 0' for at, path in enumerate(files)]
+
+
+def cut_lines(files: Sequence[str], state: str) -> list[str]:
+    """Lines that take off what a round has added that was not finished: it comes again."""
+    return [
+        line
+        for at, path in enumerate(files)
+        for line in (
+            f"    if os.path.exists({path}):",
+            f'        os.truncate({path}, min(os.path.getsize({path}), {state}["{_key(at)}"]))',
+        )
+    ]
+
+
+def _key(at: int) -> str:
+    return f"file_size{at or ''}"
+
+
+def _is_named(path: cst.BaseExpression) -> bool:
+    if isinstance(path, cst.Call) and tail(path.func) == "join" and path.args:
+        path = path.args[0].value
+    while isinstance(path, cst.BinaryOperation):
+        path = path.left
+    first = path.parts[0] if isinstance(path, cst.FormattedString) and path.parts else None
+    if isinstance(first, cst.FormattedStringExpression):
+        path = first.expression
+    return isinstance(path, cst.Name | cst.Attribute)
+
+
 def find_begun(draft: Draft, values: Values) -> list[cst.BaseExpression]:
     """The paths of such files, where the function of a loop begins them."""
-    added = set(_added(draft, values))
+    added = {draft.source(path) for path in _added(draft, values)}
     start = draft.start(values.loop.top)
     return [
         path
@@ -44,8 +84,8 @@ def find_begun(draft: Draft, values: Values) -> list[cst.BaseExpression]:
     ]  # fmt: skip
 
 
-def _added(draft: Draft, values: Values) -> Iterator[str]:
-    """How the paths are spelled that the rounds add to, and that are the same in each."""
+def _added(draft: Draft, values: Values) -> Iterator[cst.BaseExpression]:
+    """The paths that the rounds add to, and that are the same in each."""
     blocks: list[tuple[cst.CSTNode, set[str]]] = [(values.loop.node, values.bound)]
     for function in values.run_functions():
         own = {name for node in draft.below(function.body) for name in targets_of(node)}
@@ -58,7 +98,7 @@ def _added(draft: Draft, values: Values) -> Iterator[str]:
             if path is not None and mode_of(draft, call).startswith("a"):
                 names = {each.value for each in (path, *draft.below(path)) if isinstance(each, cst.Name)}
                 if not names & hidden:
-                    yield draft.source(path)
+                    yield path
 
 
 def _is_closed(draft: Draft, call: cst.Call, values: Values) -> bool:

@@ -10,6 +10,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead
 from outlast.adapt.resuming.aliases import weights_of
+from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.ranks import are_several, first_lines
 from outlast.adapt.resuming.wrapped import add_helpers
@@ -66,6 +67,7 @@ class State:
     steps: frozenset[str] = frozenset()  # what is called to make a step, where that has no name of its own
     wrapped: frozenset[str] = frozenset()  # those of `loaded` that may only hold something with a state
     partly: frozenset[str] = frozenset()  # those of `loaded` of which only what is trained is kept
+    files: tuple[str, ...] = ()  # paths of what each round adds to
     outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
 
 
@@ -218,6 +220,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'"{name}": {_if_there(name, f"{name}.get_state()", state)}' for name in state.generators),
         *(f'"{name}": {name}' for name in state.kept),
         *sometimes_pairs(values), *drawn,
+        *size_pairs(state.files),
     ]  # fmt: skip
     # Tensors inside of kept values come back to where they were; one process on one kind of device has them there.
     is_placed = uses_cuda and not names.here and any(_may_hold_tensors(values, name) for name in state.kept)
@@ -238,6 +241,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
             for name in state.kept
         ),
         *_random_lines(draft, values, names, ["    " + line for line in put_back]),
+        *cut_lines(state.files, names.state),
         *([f"    del {names.state}"] if is_placed else []),  # it lies where memory is dear
     ]
     return before, save_lines(names, torch, pairs)

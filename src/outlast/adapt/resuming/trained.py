@@ -8,6 +8,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead, loaded_before
+from outlast.adapt.resuming.begun import find_added
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
 from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values, leave_missing
@@ -89,7 +90,7 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
         maybe=frozenset(name for name in found.loaded if uses.may_be_none(name)),
         under=(*found.under.items(), *under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
         asked=frozenset(found.asked), outer=outer, wrapped=frozenset(found.wrapped),
-        partly=_trained_in_part(draft, values, uses, found.loaded),
+        partly=_trained_in_part(draft, values, uses, found.loaded), files=tuple(find_added(draft, values)),
     )  # fmt: skip
 
 
