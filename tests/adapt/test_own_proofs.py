@@ -69,6 +69,7 @@ def test_what_goes_on_by_itself_is_left_alone(pairs):
         [("if os.path.exists(PATH):", "if args.fresh:")],
         [("torch.save(state, PATH)", 'torch.save(state, os.path.join(args.out, "model_%d.pt" % epoch))')],
         [("    torch.save(state, PATH)", "torch.save(state, PATH)")],
+        [("    torch.save(state, PATH)", "    if epoch % 5 == 0:\n        torch.save(state, PATH)")],
         [('    optimizer.load_state_dict(state["optimizer"])\n', "")],
         [('    optimizer.load_state_dict(state["optimizer"])\n',
           '    if args.load:\n        optimizer.load_state_dict(state["optimizer"])\n')],

@@ -39,7 +39,7 @@ class OwnResume:
     """`flag`: the option without which nothing is loaded; empty where the script looks for itself."""
 
     flag: str = ""
-    takes_value: bool = True
+    takes: str = "PATH"  # what it must be told; empty for a switch
     setting: str = ""  # what decides instead of an option: a parameter, a field of a configuration
     #: what is counted from, as far as nobody has to tell it to go on
     starts: tuple[cst.BaseExpression, ...] = ()
@@ -54,7 +54,7 @@ class OwnResume:
         """As it is written on a command line, or called in the file."""
         if self.setting:
             return self.setting
-        return f"--{self.flag}" + ("=PATH" if self.takes_value else "")
+        return f"--{self.flag}" + (f"={self.takes}" if self.takes else "")
 
 
 def find_own_resume(draft: Draft) -> OwnResume | None:
@@ -71,8 +71,11 @@ def find_own_resume(draft: Draft) -> OwnResume | None:
         return OwnResume(setting=setting, starts=tuple(_start(draft, place) for place in counted))
     name = flags[0]
     option = options.get(name)
-    is_switch = option is not None and option.call is not None and argument(option.call, "action") is not None
-    return OwnResume(option.name if option is not None else name, takes_value=not is_switch)
+    call = option.call if option is not None else None
+    kind = argument(call, "type") if call is not None else None
+    takes = "NUMBER" if kind is not None and tail(kind.value) == "int" else "PATH"
+    is_switch = call is not None and argument(call, "action") is not None
+    return OwnResume(option.name if option is not None else name, takes="" if is_switch else takes)
 
 
 def is_on(draft: Draft, node: cst.BaseExpression) -> bool:

@@ -83,7 +83,7 @@ class Proof:
         found: set[str] = set()
         for call in self._draft.calls():
             word, at = _SAVES.get(tail(call.func), ("", -1))
-            if at >= 0 and not self._is_behind(call):
+            if at >= 0 and not self._is_behind(call) and not self._is_rare(call):
                 is_method = isinstance(call.func, cst.Attribute) and not self._draft.resolve(call.func)
                 named = argument(call, word) if word else None
                 given = named.value if named else positional(call, at)
@@ -115,6 +115,19 @@ class Proof:
             and self._draft.scope(call) is self._draft.scope(loop)
             and self._draft.start(call) >= self._draft.span(loop)[1]
         )
+
+    def _is_rare(self, call: cst.Call) -> bool:
+        """Saved in some rounds only (`if epoch % 100 == 0:`): a stop loses all that came since."""
+        if self._values is None:
+            return False
+        bound = {*self._values.bound, self._values.loop.variable}
+        around = self._values.above_in_loop(call) if self._is_inside(call) else ()
+        tests = [each.test for each in around if isinstance(each, cst.If)]
+        asked = [node for test in tests for node in (test, *self._draft.below(test))]
+        return any(isinstance(node, cst.Name) and node.value in bound for node in asked)
+
+    def _is_inside(self, call: cst.Call) -> bool:
+        return self._loop is not None and any(each is self._loop for each in self._draft.above(call))
 
     # ---- the way to it
 
