@@ -132,3 +132,21 @@ def test_names_inside_of_archives_are_no_places():
     """)
     assert "stays as it is" not in said(done, Kind.DIFFERS)
     assert done.text.count('os.path.join(contract.data_url or "data", ') == 4
+
+
+def test_a_place_that_nobody_reads_is_not_spoken_of():
+    done = adapt(
+        """
+        import numpy as np
+
+        PICTURES = "/home/me/pictures"
+        ROWS = "/home/me/rows"
+        print(np.load(ROWS + "/x.npy").sum())
+        """
+    )
+    assert "pictures" not in said(done, Kind.DIFFERS) and "data_url" in done.text
+
+
+def test_how_names_of_files_end_is_no_place():
+    option = 'parser.add_argument("--img_ext", default=".png")'
+    assert "img_ext" not in said(adapt(TRAIN.format(option, "train(args.img_ext)")), Kind.DIFFERS)

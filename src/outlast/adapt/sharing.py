@@ -260,6 +260,10 @@ def _home(
 ) -> list[tuple[Sight, Role, Use]] | None:
     """What a value is made of in the one file that has it; None where that is not known."""
     homes = [each for each in homes if each[0] is not user]
+    if len(homes) > 1 and _are_alike(homes):
+        # `{"train": {"root": "a"}, "test": {"root": "b"}}`: whoever asks for a root gets one of them.
+        every = [_home([each], user, role, use) for each in homes]
+        return [way for found in every if found is not None for way in found] if None not in every else None
     if len(homes) != 1:
         return None
     sight, value = homes[0]
@@ -268,6 +272,15 @@ def _home(
         return []  # by an earlier adaptation
     found = [replace(each, after=each.after + use.after) for each in ways]
     return [(sight, role, each) for each in found] if all(_is_place(use, each) for each in found) else None
+
+
+def _are_alike(homes: Sequence[tuple[Sight, cst.BaseExpression]]) -> bool:
+    """Whether several values of one key stand in dictionaries of one file, side by side."""
+    drafts = {id(sight): sight.draft for sight, _ in homes}
+    return len(drafts) == 1 and all(
+        isinstance(value, cst.SimpleString) and isinstance(sight.draft.parent(value), cst.DictElement)
+        for sight, value in homes
+    )
 
 
 def _is_at_home(homes: Sequence[tuple[Sight, cst.BaseExpression]]) -> bool:

@@ -25,7 +25,7 @@ _BESIDE_CODE = (
 BESIDE_CODE = re.compile(_BESIDE_CODE, re.I)
 #: what travels with the code: settings, and code itself
 CODE_FILE = re.compile(
-    r"\.(?:ya?ml|toml|ini|cfg|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$|(?:^|/)(?:configs?|cfgs?)/.*\.\w+$|"
+    r"\.(?:ya?ml|toml|ini|cfg|md)$|(?:config|conf|hparams|hyp|args|params)[^/]*\.json$|(?:^|/)(?:configs?|cfgs?)/(?:.*\.\w+)?$|"
     + _BESIDE_CODE,
     re.I,
 )

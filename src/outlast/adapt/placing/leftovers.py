@@ -263,8 +263,23 @@ def _is_left(draft: Draft, node: cst.CSTNode, known: set[int]) -> bool:
     parent = draft.parent(node)
     is_right = isinstance(parent, cst.BinaryOperation) and parent.right is node
     return not (
-        _is_aside_call(draft, node) or is_right or isinstance(parent, cst.Expr | cst.ComparisonTarget | cst.Comparison)
+        _is_aside_call(draft, node)
+        or is_right
+        or _is_unused(draft, node)
+        or isinstance(parent, cst.Expr | cst.ComparisonTarget | cst.Comparison)
     )
+
+
+def _is_unused(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether a place only has a name that nobody ever reads."""
+    around = draft.parent(node)
+    made = draft.parent(around) if isinstance(around, cst.Arg) else None
+    given = draft.parent(made) if isinstance(made, cst.Call) and tail(made.func) == "Path" else around
+    given = given if isinstance(given, cst.Assign) else None
+    target = given.targets[0].target if given is not None and len(given.targets) == 1 else None
+    if not isinstance(target, cst.Name) or any(target.value in other.words for other in draft.others):
+        return False
+    return sum(isinstance(each, cst.Name) and each.value == target.value for each in draft.nodes) == 1
 
 
 def _is_aside_call(draft: Draft, node: cst.CSTNode) -> bool:

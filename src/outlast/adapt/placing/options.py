@@ -61,6 +61,8 @@ PLACES = re.compile(r"\w*(?:dir|path|folder|root|file|directory)s?|out|output|ou
 
 def is_place(option: Option) -> bool:
     """Whether an option holds a path, by its name, its default or its help; `--arch resnet18` does not."""
+    if re.fullmatch(r"\.\w+", option.default):
+        return False  # `.jpg`: how the names of files end
     if _HELP.search(_help(option)) and not re.fullmatch(r"[\w-]+", option.default):
         return True
     return bool(PLACES.fullmatch(option.name) or "/" in option.default or SUFFIX.search(option.default))

@@ -74,6 +74,7 @@ Takers = Mapping[str, tuple[Taker, ...]]
 def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Taker]:
     """Parameters of this file's functions that lead to a call about files."""
     found: dict[tuple[int, str], list[tuple[cst.FunctionDef, Use]]] = {}
+    places_of: dict[tuple[int, str], list[tuple[cst.CSTNode, Use]]] = {}
     for sink in sinks:
         for use in flow.ways(sink) if sink.role is not None and not sink.is_guess else ():
             for hop in use.hops:
@@ -82,12 +83,15 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
                     # What the function gives it otherwise may be a folder with the rest of a name behind it.
                     taken = replace(use, is_folder=hop.is_folder)
                     found.setdefault((id(function), tail(hop.node)), []).append((function, taken))
-    for (_, parameter), several in found.items():
+                    places_of.setdefault((id(function), tail(hop.node)), []).append((hop.node, use))
+    for (at, parameter), several in found.items():
         function = several[0][0]
         places = parameters_of(function)
         is_method = places[:1] in (["self"], ["cls"])
         # A folder that is only made holds what the same parameter leads to otherwise.
         uses = [use for _, use in several if not use.sink.makes] or [use for _, use in several]
+        if _are_prepared(draft, places_of[at, parameter]):
+            uses = [use for use in uses if use.role is not Role.OUTPUT]
         role = max((use.role for use in uses if use.role is not None), key=_RANKS.index)
         called = called_name(draft, function)
         is_folder = any(use.is_folder for _, use in several)
@@ -97,6 +101,26 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
         is_read = any(use.role in (Role.DATA, Role.WEIGHTS) for use in uses)
         place = places.index(parameter) - is_method
         yield Taker(called, parameter, place, role, is_folder, is_bound, expects, is_read)
+
+
+def _are_prepared(draft: Draft, places: Sequence[tuple[cst.CSTNode, Use]]) -> bool:
+    """Whether a function reads a file, or else writes it for later starts: `if anew: dump(path)`, `else: load(path)`.
+
+    As a list that is made of the data does, it lies where the data do.
+    """
+    written = [node for node, use in places if use.role is Role.OUTPUT and not use.sink.makes]
+    read = [node for node, use in places if use.role in (Role.DATA, Role.WEIGHTS)]
+    return bool(written and read) and all(_is_either(draft, one, other) for one in written for other in read)
+
+
+def _is_either(draft: Draft, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether two places are in branches of which only one is run."""
+    above = list(draft.above(one))
+    for each in draft.above(other):
+        if isinstance(each, cst.If) and each.orelse is not None and each in above:
+            sides = [any(up is each.orelse for up in draft.above(node)) for node in (one, other)]
+            return sides[0] != sides[1]
+    return False
 
 
 def find_roots(draft: Draft, found: Iterable[Taker]) -> Iterator[Taker]:
