@@ -52,6 +52,7 @@ class Draft(Defined):
         self.others: tuple[Draft, ...] = ()
         #: somebody goes through all names of this module: no other may be added
         self.is_listed = False
+        self.composed: tuple[Draft, ...] = ()  # modules whose names it puts together when it runs
         #: modules of the program by the names that they are imported by, up to the first dot
         self.seen: frozenset[str] = frozenset()
         #: tree → file, for all files of the program

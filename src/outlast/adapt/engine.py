@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
+from outlast.adapt.composed import Read
 from outlast.adapt.draft import Draft
 from outlast.adapt.edits import Meeting
-from outlast.adapt.modules import Read
 from outlast.adapt.needs import Needs
 from outlast.adapt.program import Adapting, ModuleError, read_program
 from outlast.migrate.engine import EditError, Finding, Kind

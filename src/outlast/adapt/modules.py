@@ -7,9 +7,10 @@ in a module is run when it is imported, except behind `if __name__ == "__main__"
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from outlast.adapt.composed import Read, composed_paths
 from outlast.adapt.libraries import is_library
 
 #: More than any script has that one person oversees; of a larger program the nearest modules are taken.
@@ -18,7 +19,6 @@ _MOST = 60
 #: `python scripts/train.py` with the project's folder on the path
 _ABOVE = ("../", "../../", "../../../")
 
-Read = Callable[[str], str | None]
 _Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -31,6 +31,7 @@ class Module:
     tree: ast.Module = field(repr=False)
     imports: list[str] = field(default_factory=list)  # paths of modules
     run: set[int] = field(default_factory=set)  # lines at which a function or class begins that is run
+    composed: set[str] = field(default_factory=set)  # paths of modules whose names it puts together when it runs
 
     @property
     def idle(self) -> frozenset[int]:
@@ -77,6 +78,10 @@ def _imported(module: Module, read: Read) -> Iterator[str]:
             given = node.args[0]
             if isinstance(given, ast.Constant) and isinstance(given.value, str):
                 yield from _files("", given.value, read)
+            else:
+                composed = list(composed_paths(module.tree, given, read))
+                module.composed |= set(composed)
+                yield from composed
         elif isinstance(node, ast.ImportFrom):
             folder = module.path.split("/")[: -node.level] if node.level else []
             start = "/".join(folder) + ("/" if folder else "")
@@ -109,7 +114,8 @@ def _at(start: str, name: str, read: Read) -> list[str]:
 
 def _mark_run(entry: Module, modules: list[Module]) -> None:
     words = _words(entry.tree)
-    for module in _handed_on(entry, modules):
+    named = {path for module in (entry, *modules) for path in module.composed}
+    for module in (*_handed_on(entry, modules), *(each for each in modules if each.path in named)):
         words |= {each.name for each in module.tree.body if isinstance(each, _Named)}
         words |= {node.name for node in ast.walk(module.tree) if isinstance(node, ast.alias)}  # of `nets/__init__.py`
     for module in modules:

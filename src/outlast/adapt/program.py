@@ -10,10 +10,11 @@ import libcst as cst
 
 from outlast.adapt.arguments.environment import EnvironmentSetup
 from outlast.adapt.arguments.setup import Value
+from outlast.adapt.composed import Read
 from outlast.adapt.connecting import Connecting
 from outlast.adapt.draft import Draft, meet
 from outlast.adapt.edits import Meeting
-from outlast.adapt.modules import Module, Read, find_modules
+from outlast.adapt.modules import Module, find_modules
 from outlast.adapt.needs import Needs, Role, variable
 from outlast.adapt.placing.caches import CACHES, take_caches
 from outlast.adapt.placing.downloads import report_downloads, stop_downloads
@@ -24,6 +25,7 @@ from outlast.adapt.placing.sinks import find_sinks
 from outlast.adapt.placing.sites import Site
 from outlast.adapt.placing.takers import Taker, Takers, add_handed, find_roots, find_takers, inherited
 from outlast.adapt.placing.unpacking import leave_packed
+from outlast.adapt.placing.wiring import relax
 from outlast.adapt.resume import Plan
 from outlast.adapt.resuming.before import Before
 from outlast.adapt.resuming.drawing import Draw, all_draws, find_draws
@@ -31,6 +33,7 @@ from outlast.adapt.resuming.emptied import say_emptied
 from outlast.adapt.resuming.listing import say_cut, say_listings
 from outlast.adapt.resuming.seeds import keep_choices
 from outlast.adapt.resuming.unordered import Unordered, find_unordered, put_in_order, say_hashes
+from outlast.adapt.rooted import root_texts
 from outlast.adapt.script import Around, Script
 from outlast.adapt.sharing import settle, told_options
 from outlast.adapt.sight import Sight, look
@@ -74,6 +77,10 @@ def read_program(script: str, entry: Draft, read: Read, beside: frozenset[str]) 
         draft = _drafted(module, beside)
         if draft is not None:
             program.modules[module.path] = draft
+    for module in found:
+        if module.path in program.modules:
+            chosen = [program.modules[path] for path in sorted(module.composed) if path in program.modules]
+            program.modules[module.path].composed = tuple(chosen)
     drafts = [entry, *program.modules.values()]
     parts = [part for module in found for part in module.path.removesuffix(".py").split("/")]
     tops = frozenset(_root_of(module.path) for module in found)
@@ -159,6 +166,7 @@ class Adapting:
             return self.entry.result()
         sights, entry = self._look()
         settle([*sights.values(), entry], entry)
+        root_texts([entry, *sights.values()])
         share_weights([entry, *sights.values()])
         around = self._change_modules(sights, entry, training, draws)
         script = Script(entry, self.needs, None if training.path else plan, around)
@@ -293,6 +301,7 @@ def _change(sight: Sight, needs: Needs, resume: Plan | None, elsewhere: Mapping[
     draft = sight.draft
     setup = EnvironmentSetup(draft, inner=sight.native)
     values = {role: Value(setup, name) for role, name in needs.options.items()}
+    _let_out(sight, setup, needs)
     connecting = Connecting(sight, needs, elsewhere)
     lines = connecting.connect(setup, values)
     if sight.fetched:
@@ -312,9 +321,22 @@ def _change(sight: Sight, needs: Needs, resume: Plan | None, elsewhere: Mapping[
     return connecting.folders
 
 
+def _let_out(sight: Sight, setup: EnvironmentSetup, needs: Needs) -> None:
+    """A place that a parser of a module insists on need not be given with the contract's, which stands for it."""
+    for role, name in needs.options.items():
+        options = sight.paths.options.get(role, {})
+        is_whole = role is Role.WEIGHTS or (len(options) == 1 and any(options.values()))
+        for own in options if is_whole else ():
+            if own in setup.options and setup.options[own].is_required:
+                relax(sight.draft, setup, setup.options[own], name)
+
+
 def _is_read_early(sight: Sight) -> bool:
     """Whether a value is read when the module is imported."""
-    return bool(sight.fetched) or any(sight.draft.scope(node) is sight.draft.module for node in sight.places())
+    options = sight.native.options.values() if sight.native is not None else ()
+    asked = [option.call for option in options if option.is_required and option.call is not None]
+    nodes = [*asked, *sight.places()]
+    return bool(sight.fetched) or any(sight.draft.scope(node) is sight.draft.module for node in nodes)
 
 
 def _result(path: str, draft: Draft) -> str:

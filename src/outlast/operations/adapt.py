@@ -124,7 +124,7 @@ class _Folder:
         self.sources: dict[str, Source] = {}
 
     def read(self, name: str) -> str | None:
-        """The text of a module, or None where there is none, or none that anybody oversees."""
+        """The text of a module, or None where there is none, or none that anybody oversees; names of a folder's."""
         if name not in self._seen:
             self._seen[name] = self._read(name)
         return self._seen[name]
@@ -135,6 +135,8 @@ class _Folder:
         path = self._folder / name
         if not path.resolve().is_relative_to(self._top):
             return None
+        if name.endswith("/"):
+            return "\n".join(sorted(each.stem for each in path.glob("*.py"))) or None
         try:
             if not path.is_file() or path.stat().st_size > _LARGEST_BYTES:
                 return None

@@ -107,11 +107,13 @@ def _argparse_at(draft: Draft, calls: Sequence[cst.Call]) -> ArgparseSetup | Non
     """The set-up of one statement that parses, in whichever of several ways."""
     if not calls or not all(_takes_command_line(draft, call) for call in calls):
         return None
+    first = draft.statement(calls[0])
+    calls = _last(draft, calls)
     statement = draft.statement(calls[0])
     owners = {draft.source(call.func.value) for call in calls if isinstance(call.func, cst.Attribute)}
     if len(owners) > 1 or any(draft.statement(each) is not statement for each in calls):
         return None
-    made = _maker(draft, calls[0], statement)
+    made = _maker(draft, calls[0], first)
     parsed = _whole(draft, calls)
     if made is None or parsed is None or not draft.stands_alone(statement) or not draft.stands_alone(made[1]):
         return None
@@ -127,6 +129,15 @@ def _argparse_at(draft: Draft, calls: Sequence[cst.Call]) -> ArgparseSetup | Non
         draft, kind=kind, options=dict(argparse_options(draft)), holders=spaces.names() | _USUAL,
         parser=made[0], before=made[1], parsed=parsed, spaces=spaces,
     )  # fmt: skip
+
+
+def _last(draft: Draft, calls: Sequence[cst.Call]) -> Sequence[cst.Call]:
+    """Of one parser that a function asks again when it has more options, the last call: what that gives is used."""
+    scope, last = draft.scope(calls[0]), draft.statement(calls[-1])
+    owners = {draft.source(call.func.value) for call in calls if isinstance(call.func, cst.Attribute)}
+    is_one = len(owners) == 1 and all(draft.scope(each) is scope for each in calls)
+    is_given = isinstance(scope, cst.FunctionDef) and any(isinstance(each, cst.Return) for each in draft.below(last))
+    return [each for each in calls if draft.statement(each) is last] if is_one and is_given else calls
 
 
 def _takes_command_line(draft: Draft, call: cst.Call) -> bool:

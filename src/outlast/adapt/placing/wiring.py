@@ -19,10 +19,13 @@ def relax(draft: Draft, setup: Setup, option: Option, name: str) -> bool:
     asked = argument(option.call, "required") if option.call is not None else None
     if asked is None:
         return setup.let_out(option, name)
-    if setup.kind == "created":
+    if setup.kind in ("created", "environment"):
         draft.replace(asked.value, f"not {setup.value(name)}")
     elif setup.missing(option):
         draft.replace(asked.value, "False")
+        never = argument(option.call, "default") if option.call is not None else None
+        if never is not None and draft.source(never.value) != "None":
+            draft.replace(never.value, "None")  # as it must be given, nobody has ever got it
     else:
         return False
     return True

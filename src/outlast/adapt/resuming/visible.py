@@ -12,7 +12,7 @@ from typing import TypeVar
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
-from outlast.adapt.resuming.called import fits, whole_of
+from outlast.adapt.resuming.called import fits, only_class, whole_of
 from outlast.adapt.resuming.loops import Values, chosen, has_none, is_none, targets_of
 from outlast.adapt.resuming.ranks import is_library
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -200,7 +200,7 @@ class Visible:
         }
         function = makers.get(name) if self._is_of_program(call) else None
         if function is None:
-            return ""
+            return only_class(self.draft.home(call)) if isinstance(call.func, cst.Name) else ""
         assigned = {
             each: part
             for node in self.draft.below(function)

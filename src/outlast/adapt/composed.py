@@ -1,0 +1,51 @@
+"""Modules whose names a program puts together when it runs: `import_module("models." + args.model)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+#: The text of a path below the script's folder, or None; of a folder (`"models/"`) the names of its modules, in lines.
+Read = Callable[[str], str | None]
+
+#: from where a script of a subfolder may be started
+_ROOTS = ("", "../", "../../")
+#: stands for what is known only when the program runs
+_OPEN = "\0"
+_DEPTH = 4
+
+
+def composed_paths(tree: ast.Module, name: ast.expr, read: Read) -> Iterator[str]:
+    """The files of a package that a name may lead to, by what of it is written: `"data." + kind + "_dataset"`."""
+    spelled = _spelled(tree, name, _DEPTH)
+    before, *_, after = spelled.split(_OPEN) if _OPEN in spelled else ("", "")
+    package, _, stem = before.rpartition(".")
+    if not package or not all(part.isidentifier() for part in package.split(".")):
+        return
+    folder = package.replace(".", "/")
+    for root in _ROOTS:
+        names = (read(f"{root}{folder}/") or "").split()
+        if names:
+            found = [each for each in names if each.startswith(stem) and each.endswith(after)]
+            yield from (f"{root}{folder}/{each}.py" for each in found if each != "__init__")
+            return
+
+
+def _spelled(tree: ast.Module, node: ast.expr, depth: int) -> str:
+    """A text as far as it is written."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_spelled(tree, each, depth) for each in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _spelled(tree, node.left, depth) + _spelled(tree, node.right, depth)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return _spelled(tree, node.left, depth).replace("%s", _OPEN)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        return _spelled(tree, node.func.value, depth).replace("{}", _OPEN)
+    values = [
+        each.value for each in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(each, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == node.id for target in each.targets)
+    ]  # fmt: skip
+    return _spelled(tree, values[0], depth - 1) if len(values) == 1 and depth else _OPEN
