@@ -214,68 +214,6 @@ def test_a_field_of_a_model_that_some_rounds_set_goes_on(tmp_path):
     assert second.lines == whole.lines[len(whole.lines) - len(second.lines) :]
 
 
-def test_each_training_of_another_file_has_a_checkpoint_of_its_own(tmp_path):
-    program = Program(
-        tmp_path / "code",
-        fold="""
-            import torch
-
-            def train_fold(rows):
-                model = torch.nn.Linear(1, 1)
-                optimizer = torch.optim.SGD(model.parameters(), 0.01)
-                for epoch in range(3):
-                    for x, y in rows:
-                        STEP
-                    print("epoch", len(rows), epoch)
-                return loss.item()
-        """,
-        train=f"""
-            import torch
-            from fold import train_fold
-
-            results = []
-            for k in range(3):
-                results.append(train_fold({POINTS}[k:]))
-            print(results)
-        """,
-    )
-    whole = program.run()
-    done = program.adapt("modelarts")
-    assert not done.by_hand and program.run().lines == whole.lines
-    flags = ("--train_url", str(tmp_path / "out"))
-    program.run(*flags, until=whole.lines[4])
-    second = program.run(*flags)
-    assert second.code == 0, second.error
-    assert second.lines[-1] == whole.lines[-1] and len(second.lines) < len(whole.lines)
-
-
-def test_trainings_that_read_what_the_next_one_writes_are_refused(tmp_path):
-    program = Program(
-        tmp_path,
-        fold="""
-            import torch
-
-            def train_fold(model):
-                optimizer = torch.optim.SGD(model.parameters(), 0.01)
-                x, y = torch.Tensor([1.0]), torch.Tensor([2.0])
-                for epoch in range(3):
-                    STEP
-                    torch.save(model.state_dict(), "best.pth")
-        """,
-        train="""
-            import torch
-            from fold import train_fold
-
-            for rate in (1, 2, 3):
-                model = torch.nn.Linear(1, 1)
-                train_fold(model)
-                model.load_state_dict(torch.load("best.pth"))
-        """,
-    )
-    done = program.adapt("modelarts")
-    assert any("the training of fold.py is done more than once" in finding.message for finding in done.by_hand)
-
-
 def test_a_field_that_cannot_be_put_into_a_file_is_told(tmp_path):
     files = {
         "feeding": f"""

@@ -65,8 +65,9 @@ def fetched_by(draft: Draft, call: cst.Call) -> str:
     if name.startswith("ultralytics.YOLO") and not is_told_place("ultralytics.YOLO", inner(first)):
         return f"YOLO fetches {inner(first)}"
     data = argument(call, "data")
-    if last == "train" and "ultralytics" in draft.names.roots and data is not None and inner(data.value):
-        return f"train finds its data where {inner(data.value)!r} says, and fetches what is not there"
+    if last == "train" and "ultralytics" in draft.names.roots and data is not None:
+        said = repr(inner(data.value)) if inner(data.value) else draft.source(data.value)[:40]
+        return f"train finds its data where {said} says, and fetches what is not there"
     if name == "spacy.load" and not is_told_place(name, inner(first)):
         return f"spacy.load needs the package {inner(first) or 'of its model'}, which must have been fetched"
     if _PADDLE.fullmatch(name):

@@ -18,6 +18,8 @@ _MUTATORS = frozenset(
 _CONTAINER_METHODS = frozenset(
     "append extend add update insert pop remove clear setdefault appendleft popleft sort reverse".split()
 )
+_HELD = (cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp)
+_MAKERS = frozenset({"list", "dict", "set", "defaultdict", "deque", "OrderedDict", "Counter"})
 #: Functions that change what they are given.
 _FILL = frozenset({"shuffle", "fill_diagonal", "copyto", "place"})
 
@@ -47,13 +49,47 @@ def changed_in(
             if isinstance(node.func, cst.Attribute) and node.func.attr.value in _CONTAINER_METHODS:
                 yield from filled_through(draft, node.func.value, origins)
             function, fills = own.get(tail(node.func)), tail(node.func) in _FILL
+            elsewhere = draft.function_elsewhere(node) if function is None else None
             for at, arg in enumerate(node.args):
                 if isinstance(arg.value, cst.Name) and (
                     fills
                     or (arg.keyword and arg.keyword.value == "out")
                     or (function is not None and _may_change(draft, function, arg, at, own))
+                    or (elsewhere is not None and _fills(*elsewhere, arg, at, origins.get(arg.value.value)))
                 ):
                     yield arg.value.value
+
+
+def _fills(
+    home: Draft, function: cst.FunctionDef, arg: cst.Arg, at: int, origin: cst.BaseExpression | None, depth: int = 3
+) -> bool:
+    """Whether a function of another file shuffles what it is given, or puts something into a list or dictionary."""
+    params = [param.name.value for param in (*function.params.params, *function.params.kwonly_params)]
+    name = arg.keyword.value if arg.keyword else params[at] if at < len(params) and not arg.star else ""
+    is_held = isinstance(origin, _HELD) or (isinstance(origin, cst.Call) and tail(origin.func) in _MAKERS)
+    if name not in params or not depth:
+        return False
+    for node in home.below(function.body):
+        is_part = isinstance(node, cst.AssignTarget | cst.AugAssign) and isinstance(node.target, cst.Subscript)
+        if is_held and is_part and isinstance(node, cst.AssignTarget | cst.AugAssign) and _root(node.target) == name:
+            return True
+        if not isinstance(node, cst.Call):
+            continue
+        is_method = isinstance(node.func, cst.Attribute) and tail(node.func) in _CONTAINER_METHODS
+        if is_held and is_method and _root(node.func) == name:
+            return True
+        called = next((each for each in home.functions() if each.name.value == tail(node.func)), None)
+        for place, each in enumerate(node.args):
+            if isinstance(each.value, cst.Name | cst.Subscript) and _root(each.value) == name:
+                if tail(node.func) in _FILL:
+                    return True
+                if (
+                    called is not None
+                    and called is not function
+                    and _fills(home, called, each, place, origin, depth - 1)
+                ):
+                    return True
+    return False
 
 
 def _may_change(
