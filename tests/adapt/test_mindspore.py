@@ -213,6 +213,18 @@ def test_what_callbacks_of_the_script_gather_goes_on(tmp_path, monkeypatch):
     assert play(text, tmp_path, env=env).output.splitlines() == whole[2:]
 
 
+def test_one_pass_over_samples_is_known_as_one():
+    done = adapt("""
+        import mindspore as ms
+        from mindspore import nn
+        from nets import net, data
+        train_net = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params()))
+        for row in data.repeat(8).create_dict_iterator():
+            train_net(row["x"])
+    """)
+    assert "goes once through its samples" in said(done, Kind.HAND)
+
+
 def test_of_several_processes_that_train_a_model_the_first_saves():
     text = """
         import mindspore as ms

@@ -51,6 +51,10 @@ def no_loop(draft: Draft) -> Refusal:
     return Refusal("no training loop of the form for epoch in range(N)", None, "use outlast.epochs(N)", is_absent=True)
 
 
+#: what makes a Cell of MindSpore whose call is a step
+_CELL = re.compile(r"\w*TrainOneStep\w*|build_train_network")
+
+
 def one_pass(draft: Draft) -> Refusal | None:
     """The reason where a loop trains that goes once through its samples."""
     passes = [node for node in draft.nodes if isinstance(node, cst.For) and _is_one_pass(draft, node)]
@@ -83,11 +87,15 @@ def _is_run(draft: Draft, call: cst.Call) -> bool:
 def _trains(draft: Draft, loop: cst.For | cst.While) -> bool:
     """Whether a loop trains, by itself or through functions of this file; one that yields hands out samples."""
     own = {function.name.value: function for function in draft.functions()}
+    cells = {
+        tail(node.targets[0].target) for node in draft.nodes
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and _CELL.fullmatch(tail(node.value.func))
+    }  # fmt: skip
     waiting, seen = [] if _yields(draft, loop) else [loop.body], {loop.body}
     while waiting:
         block = waiting.pop()
         for call in draft.calls(block):
-            if tail(call.func) in _STEPS or (tail(call.func) == "run" and "sess" in dotted(call.func)):
+            if tail(call.func) in _STEPS | cells or (tail(call.func) == "run" and "sess" in dotted(call.func)):
                 return True
             function = own.get(tail(call.func))
             if function is not None and function.body not in seen:

@@ -54,7 +54,9 @@ FOLDERS = re.compile(r"(?:dir|folder|root|directory)s?$", re.I)
 _SPLITS = re.compile("train|val|dev|test|eval")
 _DATA_FILES = re.compile("(?:train|training|valid|validation|val|dev|test|eval|data|input)_(?:data_)?files?")
 #: by these all options can be read without a word of their names
-_TAKES_ALL = frozenset({"vars", "getattr", "__dict__", "_get_kwargs", "setattr", "from_dict", "asdict"})
+_TAKES_ALL = frozenset(
+    {"vars", "getattr", "__dict__", "_get_kwargs", "setattr", "from_dict", "asdict", "from_argparse_args", "initialize"}
+)
 #: names of options that hold places, whatever for
 PLACES = re.compile(r"\w*(?:dir|path|folder|root|file|directory)s?|out|output|outf|results?|data|ckpt|checkpoint")
 
