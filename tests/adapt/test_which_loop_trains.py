@@ -174,3 +174,24 @@ def test_what_goes_on_otherwise_is_told_and_nothing_else():
 def test_a_fit_of_tflearn_is_told_for_what_it_is():
     done = adapt("import tflearn\nnet = tflearn.DNN(tflearn.input_data())\nnet.fit([1], [1], n_epoch=8)\n")
     assert "tflearn runs the training in fit()" in said(done, Kind.HAND)
+
+
+def test_what_a_checkpoint_of_the_script_counts_goes_on_too():
+    done = adapt("""
+        import tensorflow as tf
+        rows = tf.data.TFRecordDataset(tf.io.gfile.glob("rows/*.tfrecord"))
+        net, opt = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.Adam()
+        ckpt = tf.train.Checkpoint(step=tf.Variable(0), net=net, opt=opt)
+        manager = tf.train.CheckpointManager(ckpt, "saved", max_to_keep=3)
+        ckpt.restore(manager.latest_checkpoint)
+        for epoch in range(9):
+            for row in rows:
+                with tf.GradientTape() as tape:
+                    loss = net(row)
+                opt.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+                ckpt.step.assign_add(1)
+            if epoch % 3 == 0:
+                manager.save()
+    """)
+    assert done.is_complete and '"ckpt_step": ckpt.step' in done.text
+    assert "stays as it is" not in said(done, Kind.DIFFERS), "what glob finds follows the option"

@@ -35,7 +35,7 @@ from outlast.adapt.placing.parts import is_question
 from outlast.adapt.placing.rebound import gather, join_once
 from outlast.adapt.placing.roles import Roles, by_look
 from outlast.adapt.placing.siblings import add_siblings
-from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights
+from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights, reads_itself
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen
@@ -256,6 +256,7 @@ def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
         and _SHOWN.search(source)
         and not any(name in source for name in PASSED)
         and not is_unpacked_there(draft, sink.path)
+        and not reads_itself(draft, sink.path)
     ):
         draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not certain")
     return uses

@@ -172,6 +172,12 @@ def is_taken_weights(draft: Draft, sink: Sink, text: str) -> bool:
     return is_weights_file(text) or (is_model and _MODEL_FILE.search(text) is not None)
 
 
+def reads_itself(draft: Draft, path: cst.BaseExpression) -> bool:
+    """Whether what a call is given is found by another one, which has a path of its own: `read(glob("rows/*"))`."""
+    calls = (each for each in (path, *draft.below(path)) if isinstance(each, cst.Call))
+    return any((sink := _sink(draft, call)) is not None and sink.role is Role.DATA for call in calls)
+
+
 def find_sinks(draft: Draft) -> list[Sink]:
     """Every path argument of the file, in source order."""
     found = []

@@ -182,7 +182,11 @@ class Tracked:
     def _visible(self) -> dict[str, cst.BaseExpression | None]:
         """Names that can be written where the loop stands, with what they were made of."""
         around = self._module if self.values.scope is not self.draft.module else {}
-        return {**around, **self.values.origins, **self._fields}
+        found = {**around, **self.values.origins, **self._fields}
+        for name, origin in list(found.items()):  # `ckpt.step` of `ckpt = tf.train.Checkpoint(step=tf.Variable(0))`
+            if isinstance(origin, cst.Call) and self.draft.resolve(origin.func) == "tensorflow.train.Checkpoint":
+                found |= {f"{name}.{arg.keyword.value}": arg.value for arg in origin.args if arg.keyword is not None}
+        return found
 
     def _seen_as(self, owner: cst.BaseExpression) -> list[str]:
         """What the loop's function calls that which a step calls `owner`."""
