@@ -118,6 +118,9 @@ class Bindings:
         ):
             for left, right in zip(target.elements, value.elements, strict=True):
                 self._bind(left.value, right.value)
+        elif isinstance(target, cst.List) and isinstance(value, cst.Name):
+            for element in target.elements:
+                self._bind(element.value, value)  # one of several: `[first, second] = paths`
         else:
             for name in names(target):
                 self.assigned.setdefault((id(self._draft.scope(target)), name), []).append(cst.Ellipsis())

@@ -54,7 +54,7 @@ class Taker:
         return Sink(call, path, self.role, self.is_folder, expects=self.expects)
 
     def sink_of_base(self, call: cst.Call) -> Sink | None:
-        """The same for `super().__init__(…)` in a class that is built on the one of this parameter."""
+        """The same for `super().__init__(…)` in a class that is built on this one, and where an object is called."""
         named = argument(call, self.name)
         path = named.value if named is not None else positional(call, self.place)
         return None if path is None else Sink(call, path, self.role, self.is_folder, expects=self.expects)
@@ -94,6 +94,9 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
             uses = [use for use in uses if use.role is not Role.OUTPUT]
         role = max((use.role for use in uses if use.role is not None), key=_RANKS.index)
         called = called_name(draft, function)
+        owner = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
+        if owner is not None and called == "__call__":
+            called = f"{owner.name.value}.{called}"  # an object is called by a name of its own
         is_folder = any(use.is_folder for _, use in several)
         is_bound = is_method and called == function.name.value
         is_made = any(use.sink.makes or use.sink.is_folder for _, use in several)
@@ -157,7 +160,18 @@ def _is_known(draft: Draft, call: cst.Call, takers: Takers) -> bool:
 def _handed(draft: Draft, call: cst.Call, takers: Takers) -> list[Sink]:
     found = [each.sink(draft, call) for each in takers.get(tail(call.func), ())]
     found += [each.sink_of_base(call) for base in bases_run(draft, call) for each in takers.get(base, ())]
+    found += [each.sink_of_base(call) for name in _objects_called(draft, call) for each in takers.get(name, ())]
     return [sink for sink in found if sink is not None]
+
+
+def _objects_called(draft: Draft, call: cst.Call) -> set[str]:
+    """`Stopping.__call__` for `stop(loss, net)`, where `stop = Stopping(5)`."""
+    return {
+        f"{tail(node.value.func)}.__call__"
+        for node in draft.nodes
+        if isinstance(call.func, cst.Name) and isinstance(node, cst.Assign) and isinstance(node.value, cst.Call)
+        and any(isinstance(each.target, cst.Name) and each.target.value == call.func.value for each in node.targets)
+    }  # fmt: skip
 
 
 def bases_run(draft: Draft, call: cst.Call) -> list[str]:
