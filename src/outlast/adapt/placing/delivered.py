@@ -24,6 +24,7 @@ from outlast.adapt.placing.folders import is_result
 from outlast.adapt.placing.paths import Paths
 from outlast.adapt.placing.places import Places
 from outlast.adapt.placing.roles import by_look
+from outlast.adapt.placing.shared_roots import is_searched
 from outlast.adapt.placing.sinks import HELPER, Sink, is_weights_file
 from outlast.adapt.placing.sites import text_of
 from outlast.adapt.placing.sources import Use
@@ -198,8 +199,7 @@ def _is_brought(flow: Flow, use: Use) -> bool:
     is_sure = not use.sink.is_guess or use.role is Role.WEIGHTS or is_weights_file(flow.full(use))
     is_file = not use.sink.is_folder and is_sure
     is_below = bool(use.after.strip("/")) or is_file or _is_model(use)
-    is_found = tail(use.sink.call.func) in ("glob", "iglob", "rglob", "iterdir", "list_files")
-    return is_below and not is_found and "*" not in flow.full(use)
+    return is_below and not is_searched(flow, use)
 
 
 def _keep_apart(draft: Draft, flow: Flow, paths: Paths, use: Use) -> bool:

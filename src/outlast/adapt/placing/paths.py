@@ -34,6 +34,7 @@ from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import is_question
 from outlast.adapt.placing.rebound import gather, join_once
 from outlast.adapt.placing.roles import Roles, by_look
+from outlast.adapt.placing.shared_roots import data_of
 from outlast.adapt.placing.siblings import add_siblings
 from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights, reads_itself
 from outlast.adapt.placing.sites import Site, text_of
@@ -179,6 +180,10 @@ def find_paths(
         uses for uses in by_literal.values() if any(flow.full(use) in kept for use in uses) or _is_file(draft, uses)
     ]
     roles = judge.of_literals(groups)
+    for uses in groups:
+        apart = data_of(draft, flow, uses) if roles.get(id(uses[0].literal)) is Role.OUTPUT else []
+        found.others.setdefault(Role.DATA, []).extend(apart)
+        found.fed.update(id(use.sink.call) for use in apart)
     has_data = (
         has_data
         or bool(found.options.get(Role.DATA) or found.others.get(Role.DATA))
