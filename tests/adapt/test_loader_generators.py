@@ -130,3 +130,20 @@ def test_a_generator_that_has_a_name_is_kept_by_that():
     """)
     )
     assert "order.get_state()" in adapt(text).text and "rows.generator" not in adapt(text).text
+
+
+@pytest.mark.parametrize(("kept", "is_told"), [("True", True), ("workers > 0", True), ("False", False)])
+def test_workers_that_stay_alive_are_told(kept, is_told):
+    done = adapt(f"""
+        import torch
+        from torch.utils.data import DataLoader
+        workers = 2
+        loader = DataLoader(rows, shuffle=True, num_workers=workers, persistent_workers={kept})
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            for x in loader:
+                model(x).backward()
+                optimizer.step()
+    """)
+    assert ("workers that stay alive begin anew" in said(done, Kind.DIFFERS)) is is_told

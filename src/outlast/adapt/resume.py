@@ -51,7 +51,7 @@ from outlast.adapt.resuming.states import (
     starts_training,
     tensorflow_state,
 )
-from outlast.adapt.resuming.told import say_places, say_privacy, say_single_round
+from outlast.adapt.resuming.told import say_places, say_privacy, say_single_round, say_workers
 from outlast.adapt.resuming.tracked import Tracked
 from outlast.adapt.resuming.trained import is_torch, torch_state
 from outlast.adapt.resuming.uses import Uses
@@ -330,6 +330,7 @@ def _check(draft: Draft, values: Values, state: State) -> None:
     say_places(draft, values, (*state.loaded, *drawn))
     say_single_round(draft, values)
     say_privacy(draft)
+    say_workers(draft)
 
 
 def _several(draft: Draft, found: list[Values]) -> Refusal:

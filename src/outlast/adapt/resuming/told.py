@@ -14,7 +14,7 @@ from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import RULE
 from outlast.adapt.whole import calls_of, files_of
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import tail
+from outlast.migrate.tree import argument, tail
 
 #: layers that draw from TensorFlow's own numbers, until Keras 3 gave each a seed that is kept
 _DRAWING_LAYERS = re.compile(
@@ -82,6 +82,16 @@ def say_privacy(draft: Draft) -> None:
         if tail(call.func) == "PrivacyEngine":
             advice = "save its accountant by hand: privacy_engine.accountant.state_dict()"
             draft.say(Kind.DIFFERS, RULE, call, "the privacy that was spent is counted anew in each stint", advice)
+
+
+def say_workers(draft: Draft) -> None:
+    """Workers of a loader that stay alive draw on and on; those of a stint begin anew."""
+    for name, call in calls_of(draft):
+        kept = argument(call, "persistent_workers")
+        if kept is not None and name.endswith("DataLoader") and getattr(kept.value, "value", "") != "False":
+            said = "workers that stay alive begin anew in each stint: what they and the order draw differs after a stop"
+            draft.home(call).say(Kind.DIFFERS, RULE, call, said, "persistent_workers=False gives the same numbers")
+            return
 
 
 def adapt_there(path: str, name: str) -> str:
