@@ -317,7 +317,7 @@ class Flow:
     def _passed(self, function: cst.FunctionDef, name: str) -> list[cst.BaseExpression]:
         """What the callers pass, or the default; several callers are several sources."""
         places = parameters_of(function)
-        called, is_method = function.name.value, places[:1] == ["self"]
+        called, is_method = function.name.value, places[:1] in (["self"], ["cls"])
         owner = next((each for each in self._draft.above(function) if isinstance(each, cst.ClassDef)), None)
         if is_method and called == "__init__":
             called = owner.name.value if owner else called

@@ -39,6 +39,7 @@ class Taker:
     expects: bool = False  # a folder that the function does not make
     is_read: bool = False  # whatever else is done there
     is_root: bool = False  # known by its name: also where its class stands in the same file
+    is_of_class: bool = False  # a method that the class itself is asked for: `Vocabulary.load(path)`
 
     def sink(self, draft: Draft, call: cst.Call) -> Sink | None:
         """The path that a call of this function hands over, if it is one of it."""
@@ -64,7 +65,8 @@ class Taker:
         if self.is_root and isinstance(call.func, cst.Name) and call.func.value in draft.class_names:
             return True
         if self.is_method:
-            return isinstance(call.func, cst.Attribute) and not full
+            is_asked = not full or (self.is_of_class and not is_library(full))
+            return isinstance(call.func, cst.Attribute) and is_asked
         return bool(full) and not is_library(full)
 
 
@@ -103,7 +105,10 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
         expects = role is Role.OUTPUT and is_folder and not is_made
         is_read = any(use.role in (Role.DATA, Role.WEIGHTS) for use in uses)
         place = places.index(parameter) - is_method
-        yield Taker(called, parameter, place, role, is_folder, is_bound, expects, is_read)
+        is_of_class = places[:1] == ["cls"]
+        yield Taker(
+            called, parameter, place, role, is_folder, is_bound, expects, is_read, is_of_class=is_of_class
+        )  # fmt: skip
 
 
 def _are_prepared(draft: Draft, places: Sequence[tuple[cst.CSTNode, Use]]) -> bool:
