@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from checked import adapt, said
@@ -272,3 +275,26 @@ def test_a_result_that_the_environment_may_place_takes_its_folder_along():
 )
 def test_sets_of_torchtext_are_data(call, after):
     assert after in adapt(f"from torchtext import data, datasets\nrows = {call}\n").text
+
+
+def test_where_the_script_runs_and_a_name_behind_it_are_one_folder(tmp_path):
+    text = """
+        import os
+        class Rows:
+            def __init__(self):
+                self.place = "Photos/"
+                folder = os.getcwd() + "/" + self.place
+                for name in os.listdir(folder):
+                    print(open(folder + name).read())
+        Rows()
+    """
+    done = adapt(text)
+    assert 'folder = os.path.join(contract.data_url, "") if contract.data_url else os.getcwd() +' in done.text
+    for place in ("data", "Photos"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "a.txt").write_text(place)
+    for given in ([], ["--data_url", "data"]):
+        ran = subprocess.run(
+            [sys.executable, "-c", done.text, *given], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert ran.stdout == ("data\n" if given else "Photos\n")

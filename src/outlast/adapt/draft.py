@@ -50,8 +50,7 @@ class Draft(Defined):
         self.findings: list[Finding] = []
         #: the other files of the same program, as far as they were read
         self.others: tuple[Draft, ...] = ()
-        #: somebody goes through all names of this module: no other may be added
-        self.is_listed = False
+        self.is_listed = False  # somebody goes through all names of this module: no other may be added
         self.composed: tuple[Draft, ...] = ()  # modules whose names it puts together when it runs
         #: modules of the program by the names that they are imported by, up to the first dot
         self.seen: frozenset[str] = frozenset()

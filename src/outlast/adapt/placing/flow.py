@@ -73,7 +73,7 @@ class Flow:
         return (self.spelling.of(use.literal) if use.literal is not None else UNKNOWN) + use.after
 
     def source(self, node: cst.CSTNode | None) -> str:
-        return self._draft.source(node) if node is not None else ""
+        return self._draft.source(node) if node else ""
 
     def home(self, node: cst.Name) -> int:
         """The scope that a name belongs to."""
@@ -127,9 +127,10 @@ class Flow:
         elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
             yield from self._through_filled(node, node.left, use, depth)
         elif isinstance(node, cst.BinaryOperation) and self._code.begins(node, is_read=use.is_read):
-            is_named = isinstance(node.right, cst.SimpleString)
-            behind = use.before(self.spelling.behind(node))
-            yield replace(use, other=node) if is_named else replace(behind, other=node.left, is_folder=True)
+            is_told = use.is_read and UNKNOWN not in self.spelling.of(node.right)
+            is_whole = is_told or isinstance(node.right, cst.SimpleString)
+            behind = replace(use.before(self.spelling.behind(node)), other=node.left, is_folder=True)
+            yield replace(use, other=node) if is_whole else behind
         elif isinstance(node, cst.List | cst.Tuple):
             for element in node.elements:
                 yield from self._follow(element.value, use, depth - 1)
@@ -381,10 +382,8 @@ class Flow:
         return bool(owner) and (owner in self._holders or owner.rsplit(".", 1)[-1] in self._holders)
 
     def _is_option(self, node: cst.BaseExpression) -> bool:
-        is_parameter = isinstance(node, cst.Name) and node.value in self._parameters.get(
-            id(self._draft.scope(node)), ()
-        )
-        return is_parameter or self._is_held(node)
+        own = self._parameters.get(id(self._draft.scope(node)), ())
+        return (isinstance(node, cst.Name) and node.value in own) or self._is_held(node)
 
     def _module_values(self, name: str) -> list[cst.BaseExpression]:
         return self._assigned.get((id(self._draft.module), name), [])

@@ -96,11 +96,22 @@ def is_made(draft: Draft, source: str) -> bool:
     return any(name in draft.home(call).source(call) for call in made for name in {source, *named})
 
 
-def is_cut(node: cst.CSTNode | None) -> bool:
-    """`os.getcwd() + "/data/"`: a folder as a text that ends with a slash."""
+def is_cut(draft: Draft, node: cst.CSTNode | None) -> bool:
+    """`os.getcwd() + "/data/"`: a folder as a text that ends with a slash, or with a name for such a text."""
     last = node.right if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add) else None
     last = node.args[-1].value if _is_joined(node) else last
+    last = _value(draft, last) if isinstance(last, cst.Name | cst.Attribute) else last
     return is_text(last) and (text_of(last).endswith("/") or (not text_of(last) and _is_joined(node)))
+
+
+def _value(draft: Draft, node: cst.Name | cst.Attribute) -> cst.BaseExpression | None:
+    """What a name is given in its file, if that is one thing."""
+    home, name = draft.home(node), draft.source(node)
+    given = [
+        each.value for each in home.nodes
+        if isinstance(each, cst.Assign) and any(home.source(target.target) == name for target in each.targets)
+    ]  # fmt: skip
+    return given[0] if len(given) == 1 else None
 
 
 def _is_open(node: cst.CSTNode) -> bool:
@@ -144,7 +155,7 @@ def _has_last(nodes: dict[int, cst.BaseExpression], draft: Draft, source: str) -
 def _instead(draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None) -> str:
     """The expression that stands for a place; without `tails` the option's folder itself does."""
     source, made = draft.source(node), _maker(draft, node)
-    if is_cut(node):
+    if is_cut(draft, node):
         draft.need_import("os")
         folder = value if tails is None else tails.of(value, source)
         return f'os.path.join({folder}, "") if {value} else {source}'  # a name follows right behind it

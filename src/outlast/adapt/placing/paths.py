@@ -171,7 +171,7 @@ def find_paths(
         elif use.other is not None and use.role is not None and (not use.sink.is_guess or _is_named_place(use.other)):
             if use.role is Role.DATA and _is_beside_settings(draft, use.other):
                 continue
-            is_folder = use.is_folder or is_cut(use.other) or bool(FOLDERS.search(tail(use.other)))
+            is_folder = use.is_folder or is_cut(draft, use.other) or bool(FOLDERS.search(tail(use.other)))
             found.others.setdefault(by_look(use, tail(use.other)), []).append(replace(use, is_folder=is_folder))
             found.fed.update({id(use.sink.call)} if is_folder else ())
     # What one call saves and another loads is a file, whatever its name looks like.

@@ -250,7 +250,7 @@ def needed_folders(draft: Draft, paths: Paths, places: Places) -> list[str]:
     for use, full in paths.written:
         if use.literal is not None and id(use.literal) in cuts:
             found |= _needed(draft, use, full, cuts[id(use.literal)], made)
-        elif use.other is not None and not use.option and (use.after.startswith("/") or is_cut(use.other)):
+        elif use.other is not None and not use.option and (use.after.startswith("/") or is_cut(draft, use.other)):
             # A folder that does not give way here has been set by somebody, who may have made it.
             found |= _needed(draft, use, full, len(UNKNOWN), made) - (set() if id(use.other) in others else {""})
         elif use.literal is None and id(use.other) in others and not use.is_folder:
