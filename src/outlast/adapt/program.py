@@ -13,6 +13,7 @@ from outlast.adapt.arguments.setup import Value
 from outlast.adapt.composed import Read
 from outlast.adapt.connecting import Connecting
 from outlast.adapt.draft import Draft, meet
+from outlast.adapt.early import is_read_early
 from outlast.adapt.edits import Meeting
 from outlast.adapt.modules import Module, find_modules
 from outlast.adapt.needs import Needs, Role, variable
@@ -228,7 +229,7 @@ class Adapting:
             self.texts[path] = _result(path, sight.draft)
             used = [role for role in self.needs.options if self._count(role, self.texts[path], sight.draft.text)]
             roles.update(used)
-            is_early = is_early or (bool(used) and _is_read_early(sight))
+            is_early = is_early or (bool(used) and is_read_early(sight, list(self.modules.values()), entry))
         taken = (
             role
             for role, name in self.needs.options.items()
@@ -329,14 +330,6 @@ def _let_out(sight: Sight, setup: EnvironmentSetup, needs: Needs) -> None:
         for own in options if is_whole else ():
             if own in setup.options and setup.options[own].is_required:
                 relax(sight.draft, setup, setup.options[own], name)
-
-
-def _is_read_early(sight: Sight) -> bool:
-    """Whether a value is read when the module is imported."""
-    options = sight.native.options.values() if sight.native is not None else ()
-    asked = [option.call for option in options if option.is_required and option.call is not None]
-    nodes = [*asked, *sight.places()]
-    return bool(sight.fetched) or any(sight.draft.scope(node) is sight.draft.module for node in nodes)
 
 
 def _result(path: str, draft: Draft) -> str:

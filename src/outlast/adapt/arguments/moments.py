@@ -30,7 +30,7 @@ class Moments:
         """The same, by whichever call a place is reached."""
         scope, theirs = self._draft.scope(node), dict(self._path(other))
         if id(scope) in theirs:
-            return self._draft.start(node) > theirs[id(scope)]
+            return self._moment(node, is_called=depth < _DEPTH) > theirs[id(scope)]
         if not isinstance(scope, cst.FunctionDef):
             return False
         if any(each.speaks_of(scope.name.value) for each in self._draft.others):
@@ -41,11 +41,16 @@ class Moments:
     def _path(self, node: cst.CSTNode) -> Iterator[tuple[int, int]]:
         """Scope → byte in it at which a place is reached: its own, then that of the first call of its function."""
         at: cst.CSTNode | None = node
-        for _ in range(_DEPTH):
+        for step in range(_DEPTH):
             if at is None:
                 return
             scope = self._draft.scope(at)
-            yield id(scope), self._draft.start(at)
+            yield id(scope), self._moment(at, is_called=step > 0)
             if not isinstance(scope, cst.FunctionDef):
                 return
             at = next(calls_of(self._draft, scope), None)
+
+    def _moment(self, node: cst.CSTNode, *, is_called: bool) -> int:
+        """What a function is given is made before it runs: `main(parser.parse_args())`."""
+        start, end = self._draft.span(node)
+        return end if is_called else start

@@ -1,0 +1,61 @@
+"""Whether files of a program need the contract's values before the script has parsed its arguments.
+
+A module may read its places when it is imported, also through functions that it calls then; and the script may call such
+a function above its parser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from outlast.adapt.arguments.moments import Moments
+from outlast.adapt.arguments.namespaces import called_name
+from outlast.adapt.arguments.parsers import ArgparseSetup
+from outlast.adapt.draft import Draft
+from outlast.adapt.sight import Sight
+from outlast.migrate.tree import tail
+
+
+def is_read_early(sight: Sight, modules: Sequence[Draft], entry: Sight) -> bool:
+    """Whether a value of the contract is read in this module before the script knows it."""
+    options = sight.native.options.values() if sight.native is not None else ()
+    asked = [option.call for option in options if option.is_required and option.call is not None]
+    nodes = [*asked, *sight.places()]
+    if sight.fetched or any(sight.draft.scope(node) is sight.draft.module for node in nodes):
+        return True
+    calls = _calls_towards(sight.draft, nodes, [*modules, entry.draft])
+    is_imported = any(draft is not entry.draft and draft.scope(call) is draft.module for draft, call in calls)
+    return is_imported or any(draft is entry.draft and _is_above_parser(entry, call) for draft, call in calls)
+
+
+def _calls_towards(
+    home: Draft, nodes: Sequence[cst.CSTNode], drafts: Sequence[Draft]
+) -> list[tuple[Draft, cst.Call]]:
+    """Every call that leads to one of these places, through whichever functions of the program."""
+    found: list[tuple[Draft, cst.Call]] = []
+    waiting = [(home, home.scope(node)) for node in nodes]
+    seen: set[int] = set()
+    while waiting:
+        owner, function = waiting.pop()
+        if not isinstance(function, cst.FunctionDef) or id(function) in seen:
+            continue
+        seen.add(id(function))
+        name = called_name(owner, function)  # of a class, where that is what makes its objects
+        is_method = name == function.name.value and isinstance(owner.parent(owner.parent(function)), cst.ClassDef)
+        for draft in drafts:
+            for call in draft.calls():
+                is_named = isinstance(call.func, cst.Name) or is_method or bool(draft.resolve(call.func))
+                if tail(call.func) == name and is_named and not draft.is_of_library(call.func):
+                    found.append((draft, call))
+                    waiting.append((draft, draft.scope(call)))
+    return found
+
+
+def _is_above_parser(entry: Sight, call: cst.Call) -> bool:
+    """Whether the script calls something, and only then parses."""
+    native, draft = entry.native, entry.draft
+    if not isinstance(native, ArgparseSetup) or call in draft.above(native.parsed):
+        return False  # `main(parser.parse_args())`
+    return Moments(draft).is_later(native.parsed, call)
