@@ -8,10 +8,10 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.foreign import foreign_training
+from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.counters import is_outermost
 from outlast.adapt.resuming.rounds import leading_to, repeated_at
 from outlast.adapt.resuming.state import Refusal
-from outlast.adapt.resuming.states import FRAMEWORKS
 from outlast.adapt.resuming.told import adapt_there
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
@@ -43,7 +43,7 @@ def no_loop(draft: Draft) -> Refusal:
         said = f"the training loop is not in this file: {name}() is in another one"
         there = adapt_there(draft.resolve(elsewhere.func), name)
         return Refusal(said, elsewhere, f"{there}, or use outlast.epochs there", is_absent=True)
-    is_plain = draft.names.roots.isdisjoint(FRAMEWORKS)
+    is_plain = not frameworks_of(draft)
     others = [node for node in draft.nodes if isinstance(node, cst.While) and is_plain and not _yields(draft, node)]
     if others:
         return Refusal("the only loop is a while loop, and what counts its rounds is not certain", others[0],

@@ -21,6 +21,7 @@ from outlast.adapt.frameworks.keras_fit import plan_keras
 from outlast.adapt.frameworks.lightning import plan_lightning
 from outlast.adapt.frameworks.trainers import plan_transformers
 from outlast.adapt.no_loop import no_loop, one_pass
+from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.cells import is_mindspore, mindspore_state
 from outlast.adapt.resuming.celluses import CellUses
 from outlast.adapt.resuming.counted import find_counted
@@ -42,7 +43,6 @@ from outlast.adapt.resuming.rounds import (
 from outlast.adapt.resuming.stamps import find_given_stamps, find_stamps, keep_stamps, say_stamps
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.states import (
-    FRAMEWORKS,
     changes_self,
     plain_state,
     runs_training,
@@ -265,7 +265,7 @@ def _plain_state(draft: Draft, values: Values) -> State:
         return plain_state(draft, values)
     except Refusal:
         # A loop that counts may draw pictures, behind one pass over the samples that trains.
-        passing = None if draft.names.roots.isdisjoint(FRAMEWORKS) else one_pass(draft)
+        passing = one_pass(draft) if frameworks_of(draft) else None
         if passing is None or passing.node is values.loop.node:
             raise
         raise passing from None

@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.kept import NOT_KEPT, global_names, kept_fields, kept_values
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.rounds import started
@@ -28,7 +29,6 @@ _STARTS = re.compile(
 )
 #: what makes the step of a training that a session of TensorFlow 1 runs
 _MAKES_STEPS = frozenset({"minimize", "apply_gradients", "create_train_op", "optimize_loss"})
-FRAMEWORKS = ("torch", "tensorflow", "keras", "mindspore", "jax", "flax", "paddle", "mxnet", "chainer")
 
 
 def plain_state(draft: Draft, values: Values) -> State:
@@ -96,7 +96,7 @@ def _refuse_models(draft: Draft, values: Values) -> None:
     if "torch" in draft.names.roots and "backward" in draft.words:
         raise Refusal("the optimizer is not in the loop's function", loop,
                       "build model and optimizer in the function of the loop")  # fmt: skip
-    root = next((root for root in FRAMEWORKS if root in draft.names.roots), "")
+    root = next(iter(frameworks_of(draft)), "")
     if root == "mindspore":
         advice = "save each Cell and the optimizer with mindspore.save_checkpoint: outlast.epochs(N, save=…, load=…)"
         raise Refusal("no optimizer or training Cell of MindSpore is seen to be called in this loop", loop, advice)
