@@ -218,7 +218,7 @@ class Script:
         places = {name for names in paths.options.values() for name in names}
         is_joined = any(isinstance(node, cst.Attribute | cst.Name) and tail(node) in places for node in behind)
         # Hydra goes to a folder of its own in some versions, before the function that it calls.
-        return is_joined or "chdir" in words_of(self.draft) or "hydra" in roots_of(self.draft)
+        return is_joined or paths.is_behind or "chdir" in words_of(self.draft) or "hydra" in roots_of(self.draft)
 
     def _read_by_program(self) -> set[str]:
         """Options of the contract that other files read of settings which they parse themselves: `config.data_url`."""

@@ -14,6 +14,7 @@ from outlast.adapt.arguments.setup import Setup
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Needs, Role
 from outlast.adapt.placing.alike import add_alike
+from outlast.adapt.placing.beside_code import take_folder
 from outlast.adapt.placing.caches import take_caches
 from outlast.adapt.placing.cut_texts import tell_cuts
 from outlast.adapt.placing.delivered import Delivered, find_delivered
@@ -80,6 +81,7 @@ def look(
     sinks = take_caches(draft, judged, flow, tells=True)
     options = native.options if native else {}
     paths = Paths() if copies else find_paths(draft, sinks, flow, options, needs.passed, told or {})
+    take_folder(draft, flow, paths, needs.options[Role.DATA])
     add_alike(draft, paths)
     unpacking = [] if copies else find_unpacking(draft, paths)
     leave_unpacked(draft, paths, [statement for each in unpacking for statement in each.statements])

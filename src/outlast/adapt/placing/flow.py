@@ -51,7 +51,7 @@ class Flow:
         self._bound = bound = Bindings(draft, self._is_option)
         self._assigned, self._grown, self._fields = bound.assigned, bound.grown, bound.fields
         self.spelling = Spelling(draft, self._single)
-        self._code = CodeFolder(draft, self._single)
+        self.code = CodeFolder(draft, self._single)
         self._elements = Elements(draft, self._single)
         self._returned = Returned(draft, self._single)
         self._overwritten = Overwritten(draft, self._fields, self.spelling, self._is_held)
@@ -126,7 +126,7 @@ class Flow:
                 yield from self._inside(None if first.format_spec else first.expression, use.before(rest), depth)
         elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
             yield from self._through_filled(node, node.left, use, depth)
-        elif isinstance(node, cst.BinaryOperation) and self._code.begins(node, is_read=use.is_read):
+        elif isinstance(node, cst.BinaryOperation) and self.code.begins(node, is_read=use.is_read):
             is_told = use.is_read and UNKNOWN not in self.spelling.of(node.right)
             is_whole = is_told or isinstance(node.right, cst.SimpleString)
             behind = replace(use.before(self.spelling.behind(node)), other=node.left, is_folder=True)
@@ -189,7 +189,7 @@ class Flow:
         owner = call.func.value if isinstance(call.func, cst.Attribute) else None
         if name == "os.path.join" or last == "joinpath":
             first = positional(call, 0) if name else owner
-            if self._code.leads(first, positional(call, 1 if name else 0), is_read=use.is_read):
+            if self.code.leads(first, positional(call, 1 if name else 0), is_read=use.is_read):
                 yield replace(use, other=call)
                 return
             first, rest_of = shapes.join_parts(call) if name else (owner, call.args)
@@ -205,7 +205,7 @@ class Flow:
         elif name in SAME:
             rest = [self.spelling.of(arg.value) for arg in call.args[1:]] if name.startswith("pathlib") else []
             given = positional(call, 0)
-            if rest and self._code.is_it(given):
+            if rest and self.code.is_it(given):
                 yield replace(use, other=call)
                 return
             inside = use if name == "str" else replace(use, whole=given)

@@ -84,6 +84,7 @@ class Paths:
     fed: set[int] = field(default_factory=set)  # calls that will read from where the contract says
     stems: set[str] = field(default_factory=set)  # options that names are put right behind: `args.out + "net.pth"`
     is_saving: bool = False  # something is written, wherever that is
+    is_behind: bool = False  # a place is joined behind the code's folder: only an absolute one takes its place
 
     def has(self, role: Role) -> bool:
         is_implied = role is Role.OUTPUT and bool(self.implied)
