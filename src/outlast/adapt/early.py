@@ -1,7 +1,7 @@
 """Whether files of a program need the contract's values before the script has parsed its arguments.
 
-A module may read its places when it is imported, also through functions that it calls then; and the script may call such
-a function above its parser.
+A module may read its places when it is imported, also through functions that it calls then; and the script may call
+such a function above its parser.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ def is_read_early(sight: Sight, modules: Sequence[Draft], entry: Sight) -> bool:
     return is_imported or any(draft is entry.draft and _is_above_parser(entry, call) for draft, call in calls)
 
 
-def _calls_towards(
-    home: Draft, nodes: Sequence[cst.CSTNode], drafts: Sequence[Draft]
-) -> list[tuple[Draft, cst.Call]]:
+def _calls_towards(home: Draft, nodes: Sequence[cst.CSTNode], drafts: Sequence[Draft]) -> list[tuple[Draft, cst.Call]]:
     """Every call that leads to one of these places, through whichever functions of the program."""
     found: list[tuple[Draft, cst.Call]] = []
     waiting = [(home, home.scope(node)) for node in nodes]
@@ -43,11 +41,14 @@ def _calls_towards(
             continue
         seen.add(id(function))
         name = called_name(owner, function)  # of a class, where that is what makes its objects
-        is_method = name == function.name.value and isinstance(owner.parent(owner.parent(function)), cst.ClassDef)
+        around = next(
+            (each for each in owner.above(function) if isinstance(each, cst.ClassDef | cst.FunctionDef)), None
+        )
+        is_method = name == function.name.value and isinstance(around, cst.ClassDef)
         for draft in drafts:
-            for call in draft.calls():
+            for call in (each for each in draft.calls() if tail(each.func) == name):
                 is_named = isinstance(call.func, cst.Name) or is_method or bool(draft.resolve(call.func))
-                if tail(call.func) == name and is_named and not draft.is_of_library(call.func):
+                if is_named and not draft.is_of_library(call.func):
                     found.append((draft, call))
                     waiting.append((draft, draft.scope(call)))
     return found

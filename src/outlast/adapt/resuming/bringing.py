@@ -19,7 +19,7 @@ _BRINGS = re.compile(
 
 
 def frameworks_of(draft: Draft) -> list[str]:
-    """The frameworks that a file imports and does more with than to fetch samples: `from keras.datasets import mnist`."""
+    """The frameworks that a file does more with than to fetch samples: `from keras.datasets import mnist`."""
     return [root for root in _FRAMEWORKS if root in draft.names.roots and not _only_brings(draft, root)]
 
 
