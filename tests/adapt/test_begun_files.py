@@ -37,6 +37,24 @@ SHAPES = {
             with open("table.csv", "a") as f:
                 f.write(f"{epoch},{loss}\\n")
     """,
+    "a path that opens itself": """
+        import csv
+        from pathlib import Path
+        TABLE = Path("table.csv")
+        with TABLE.open("w", newline="") as f:
+            csv.writer(f).writerow(["epoch", "loss"])
+        def add(epoch, loss):
+            with TABLE.open(mode="a", newline="") as f:
+                csv.writer(f).writerow([epoch, loss])
+    """,
+    "a path that is put together, and a text that is written at once": """
+        import pathlib
+        HERE = pathlib.Path(".")
+        (HERE / "table.csv").write_text("epoch,loss\\n")
+        def add(epoch, loss):
+            with (HERE / "table.csv").open("a") as f:
+                f.write(f"{epoch},{loss}\\n")
+    """,
     "a name that is closed": """
         out = open("table.csv", "w")
         out.write("epoch,loss\\n")
@@ -60,6 +78,26 @@ def test_a_table_keeps_the_lines_of_the_stints_before(shape, run, tmp_path):
         assert run(done.text, env=env, kill_after=stop).was_killed
         run(done.text, env=env)
         assert (tmp_path / "table.csv").read_text() == whole, stop
+
+
+def test_a_function_inside_of_the_training_adds_to_the_file_that_this_begins(run, tmp_path):
+    begun = """
+        from pathlib import Path
+        def main(table):
+            with table.open("w") as f:
+                f.write("epoch,loss\\n")
+            def add(epoch, loss):
+                with table.open("a") as f:
+                    f.write(f"{epoch},{loss}\\n")
+    """
+    text = HEAD + STEP + textwrap.dedent(begun) + textwrap.indent(ROUNDS, "    ") + 'main(Path("table.csv"))\n'
+    run(text)
+    whole = (tmp_path / "table.csv").read_text()
+    done = adapt_plainly(text)
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert run(done.text, env=env, kill_after=3).was_killed
+    run(done.text, env=env)
+    assert (tmp_path / "table.csv").read_text() == whole
 
 
 def test_what_a_round_has_added_before_it_was_stopped_is_not_added_twice(run, tmp_path):

@@ -295,7 +295,9 @@ def _is_place(use: Use, way: Use) -> bool:
         return False
     text = text_of(way.literal)
     is_whole = not way.is_stem or text.endswith("/")
-    is_named = bool(_PLACE.search(tail(use.other))) or "/" in text or bool(_SUFFIX.search(text))
+    # `BEST = ROOT / "models" / "best.pt"`: what lies below a word makes it a folder.
+    holds = way.after.startswith("/")
+    is_named = holds or bool(_PLACE.search(tail(use.other))) or "/" in text or bool(_SUFFIX.search(text))
     return bool(text.strip("./~")) and is_whole and is_named and not (CODE_FILE.search(text) or _NO_FILE.match(text))
 
 

@@ -24,8 +24,8 @@ from outlast.adapt.placing.given_settings import GivenSettings, is_get
 from outlast.adapt.placing.overwritten import Overwritten
 from outlast.adapt.placing.returned import Returned, parameters_of
 from outlast.adapt.placing.sinks import HELPER, Sink
-from outlast.adapt.placing.sources import Hop, Use, at_literal, unwrapped
-from outlast.adapt.placing.spelling import SAME, UNKNOWN, Spelling, filled, joined, listed
+from outlast.adapt.placing.sources import Hop, Use, at_literal, folder_above, is_made, unwrapped
+from outlast.adapt.placing.spelling import SAME, UNKNOWN, Spelling, cut, filled, joined, listed
 from outlast.adapt.placing.unnamed import is_unnamed
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
@@ -55,9 +55,7 @@ class Flow:
         self._elements = Elements(draft, self._single)
         self._returned = Returned(draft, self._single)
         self._overwritten = Overwritten(draft, self._fields, self.spelling, self._is_held)
-        self._given = GivenSettings(
-            draft, self._single, self._assigned, lambda node: self.function_of(node) is not None
-        )  # fmt: skip
+        self._given = GivenSettings(draft, self._single, self._assigned, lambda at: self.function_of(at) is not None)
         self._entered: dict[int, cst.Call] = {}  # functions that are followed, by the call that leads there
 
     def uses(self, sink: Sink) -> list[Use]:
@@ -70,7 +68,7 @@ class Flow:
 
     def full(self, use: Use) -> str:
         """The whole path of a use, as far as it is known."""
-        return (self.spelling.of(use.literal) if use.literal is not None else UNKNOWN) + use.after
+        return cut((self.spelling.of(use.literal) if use.literal is not None else UNKNOWN) + use.after, use.up)
 
     def source(self, node: cst.CSTNode | None) -> str:
         return self._draft.source(node) if node else ""
@@ -115,9 +113,7 @@ class Flow:
     def _follow(self, node: cst.CSTNode | None, use: Use, depth: int) -> Iterator[Use]:
         if depth == 0 or node is None or (isinstance(node, cst.Name) and node.value == "None"):
             return
-        if isinstance(node, cst.SimpleString) or (
-            isinstance(node, cst.FormattedString) and shapes.starts_with_text(node)
-        ):
+        if isinstance(node, cst.SimpleString | cst.FormattedString) and shapes.starts_with_text(node):
             yield at_literal(node, use)
         elif isinstance(node, cst.FormattedString):
             first = node.parts[0] if node.parts else None
@@ -152,6 +148,8 @@ class Flow:
                 yield from self._follow(branch, replace(use, whole=branch), depth - 1)
         elif isinstance(node, cst.NamedExpr):
             yield from self._follow(node.value, replace(use, whole=node.value), depth - 1)
+        elif (file := shapes.file_in(node, use)) is not None and (found := self._beside(file, node, use, depth)):
+            yield from found
         elif isinstance(node, cst.Call):
             yield from self._through_call(node, use, depth)
         elif isinstance(node, cst.Name):
@@ -160,6 +158,11 @@ class Flow:
             yield from self._through_field(node, use, depth)
         else:
             yield use
+
+    def _beside(self, file: cst.BaseExpression, node: cst.CSTNode, use: Use, depth: int) -> list[Use]:
+        """Where a file comes from of which `node` is the folder; what is put into that needs nothing more."""
+        found = [] if self._is_held(node) else list(self._follow(file, folder_above(use, file, node), depth - 1))
+        return found if is_made(use) or shapes.are_settled(self._draft, found) else []
 
     def _inside(self, node: cst.CSTNode | None, use: Use, depth: int) -> Iterator[Use]:
         """What is filled into a text: only names are followed, for nothing can be written into the text itself."""
@@ -352,7 +355,8 @@ class Flow:
         if dotted(node) in self._objects:
             yield replace(use, option=self._objects[dotted(node)], other=node)
             return
-        if is_held and not any(isinstance(value, cst.Dict) for value in self._module_values(owner)):
+        global_values = self._assigned.get((id(self._draft.module), owner), [])
+        if is_held and not any(isinstance(value, cst.Dict) for value in global_values):
             # Where no parser of this file declares it, the value itself is the source.
             yield replace(use, option=tail(node), other=node)
             return
@@ -382,11 +386,8 @@ class Flow:
         return bool(owner) and (owner in self._holders or owner.rsplit(".", 1)[-1] in self._holders)
 
     def _is_option(self, node: cst.BaseExpression) -> bool:
-        own = self._parameters.get(id(self._draft.scope(node)), ())
-        return (isinstance(node, cst.Name) and node.value in own) or self._is_held(node)
-
-    def _module_values(self, name: str) -> list[cst.BaseExpression]:
-        return self._assigned.get((id(self._draft.module), name), [])
+        given = self._parameters.get(id(self._draft.scope(node)), ())
+        return (isinstance(node, cst.Name) and node.value in given) or self._is_held(node)
 
     def _held_in(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
         """What a parameter or a field holds, which another dictionary may hold in turn: `self.config["train"]`."""

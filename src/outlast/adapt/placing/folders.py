@@ -44,7 +44,7 @@ def find_guards(
     ours = [
         (sink, use) for sink in sinks for use in flow.ways(sink) if is_result(paths, use) or is_handed(use)
     ]  # fmt: skip
-    made = {draft.source(sink.path) for sink, _ in ours if sink.makes}
+    made = {draft.source(sink.path) for sink, use in ours if sink.makes and not use.up}
     # What is named when the script runs and not made here is one of many below the folder: an old model gives way.
     ours = [(sink, use) for sink, use in ours if draft.source(sink.path) in made or UNKNOWN not in _below(flow, use)]
     cleared = {draft.source(sink.path) for sink, _ in ours if tail(sink.call.func) in _CLEARS}

@@ -16,6 +16,7 @@ from outlast.adapt.placing.sites import declaring, enclosed, is_text, text_of
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import SAME
 from outlast.adapt.placing.tails import Tails
+from outlast.adapt.whole import roots_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
 
@@ -173,7 +174,7 @@ def _instead(draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None) -
 
 def _maker(draft: Draft, node: cst.CSTNode) -> str:
     """What makes a path of a text, where the expression is one that may be divided."""
-    if "pathlib" not in draft.names.roots or (isinstance(node, cst.Call) and tail(node.func) == "join"):
+    if "pathlib" not in roots_of(draft) or (isinstance(node, cst.Call) and tail(node.func) == "join"):
         return ""
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
         return ""  # text

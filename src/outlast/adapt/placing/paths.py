@@ -130,7 +130,7 @@ def find_paths(
         | {flow.full(use) for use in ways if use.sink.makes and use.literal is not None}
         # Who writes curves makes the folder for them.
         | {flow.full(use) for use in ways if tail(use.sink.call.func) == "SummaryWriter" and use.literal is not None}
-    )
+    ) - {""}
     loaded = {_source(draft, use) for use in ways if use.role is Role.WEIGHTS and not use.after} - {""}
     for use in (use for sink in every for use in _uses(draft, flow, sink)):
         if use.is_stem and use.role is not None and is_question(use) and _source(draft, use) in loaded:

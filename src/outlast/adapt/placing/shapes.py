@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.placing.spelling import SAME_METHODS
 from outlast.migrate.tree import argument, inner, positional, tail
+
+if TYPE_CHECKING:
+    from outlast.adapt.placing.sources import Use
 
 #: methods of a path that give one which begins with it
 _PATH_METHODS = frozenset({"joinpath", "resolve", "absolute", "expanduser", "with_suffix", "with_name"})
@@ -44,6 +48,21 @@ def join_parts(call: cst.Call) -> tuple[cst.BaseExpression | None, Sequence[cst.
 def folder_of(node: cst.CSTNode) -> cst.BaseExpression | None:
     """The file whose folder `os.path.dirname(path)` is."""
     return positional(node, 0) if isinstance(node, cst.Call) and tail(node.func) == "dirname" else None
+
+
+def file_in(node: cst.CSTNode, use: Use) -> cst.BaseExpression | None:
+    """The file whose folder is made, asked for or written to: of `os.path.dirname(path)` and `path.parent`."""
+    if use.is_read:
+        return None
+    is_parent = isinstance(node, cst.Attribute) and node.attr.value == "parent" and tail(node.value) != "self"
+    return node.value if is_parent and isinstance(node, cst.Attribute) else folder_of(node)
+
+
+def are_settled(draft: Draft, ways: Sequence[Use]) -> bool:
+    """Whether sources give way at their own places, also as constants of other files: whoever reads them sees that."""
+    others = [way.other for way in ways if way.literal is None and not way.option]
+    names = [draft.resolve(other) if isinstance(other, cst.Name) else "" for other in others]
+    return all(name.rpartition(".")[0].rpartition(".")[2] in draft.seen for name in names)
 
 
 def asks_for_absolute(node: cst.CSTNode) -> bool:
@@ -84,9 +103,9 @@ def is_behind(draft: Draft, value: cst.BaseExpression, name: str) -> bool:
     return bool(within) and not any(each in within for each in leading(value))
 
 
-def starts_with_text(node: cst.FormattedString) -> bool:
-    first = node.parts[0] if node.parts else None
-    return isinstance(first, cst.FormattedStringText)
+def starts_with_text(node: cst.SimpleString | cst.FormattedString) -> bool:
+    first = node.parts[0] if isinstance(node, cst.FormattedString) and node.parts else None
+    return isinstance(node, cst.SimpleString) or isinstance(first, cst.FormattedStringText)
 
 
 def begins_open(text: str) -> bool:

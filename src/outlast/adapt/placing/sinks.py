@@ -14,6 +14,7 @@ from outlast.adapt.needs import Role
 from outlast.adapt.placing.fetchers import KERAS_MODEL, takes_known_name
 from outlast.adapt.placing.keywords import handed_over, told_by_name
 from outlast.adapt.placing.writers import is_elsewhere, takes_over, written
+from outlast.adapt.whole import roots_of
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 #: the function that `delivered` adds to a script
@@ -340,7 +341,7 @@ def _is_path(draft: Draft, node: cst.BaseExpression) -> bool:
         return isinstance(node.operator, cst.Divide) and _is_path(draft, node.left)
     if isinstance(node, cst.Call):
         return draft.resolve(node.func) in ("pathlib.Path", "pathlib.PurePath")
-    return isinstance(node, cst.Name | cst.Attribute) and "pathlib" in draft.names.roots
+    return isinstance(node, cst.Name | cst.Attribute) and "pathlib" in roots_of(draft)
 
 
 def _at(

@@ -36,6 +36,7 @@ class Use:
     hops: tuple[Hop, ...] = ()
     whole: cst.BaseExpression | None = None  # the expression of the source's level, which begins with it
     put: cst.BaseExpression | None = None  # where the path is put together: the level at which text follows
+    up: int = 0  # how many folders above the path are meant: `path.parent.mkdir()` makes the one that it lies in
 
     @property
     def is_known(self) -> bool:
@@ -67,6 +68,21 @@ def at_literal(node: Literal, use: Use) -> Use:
     """`"out/"` is a folder, whatever follows; `"out"` only if that begins with a slash."""
     is_folder = use.is_folder or (bool(use.after) and isinstance(node, cst.SimpleString) and inner(node).endswith("/"))
     return replace(use, literal=node, is_folder=is_folder)
+
+
+def is_made(use: Use) -> bool:
+    """Whether a folder is only made, or asked for: it is for what will lie in it."""
+    return use.role is None or (use.sink.makes and not use.after)
+
+
+def folder_above(use: Use, file: cst.BaseExpression, node: cst.CSTNode) -> Use:
+    """The use of a file where `node` is its folder: whoever moves the file moves that, too.
+
+    What is put beside it does not tell what the file itself is for.
+    """
+    whole = file if isinstance(node, cst.Call) else None  # a path object cannot be joined as text
+    sink = use.sink if is_made(use) else replace(use.sink, role=None)
+    return replace(use, sink=sink, up=use.up + 1, is_folder=False, after="", whole=whole, put=None)
 
 
 def unwrapped(use: Use, is_path: bool = True) -> Use:

@@ -101,6 +101,11 @@ class Spelling:
         return UNKNOWN
 
 
+def cut(text: str, folders: int) -> str:
+    """A path without its last names."""
+    return cut(text.rpartition("/")[0], folders - 1) if folders else text
+
+
 def joined(parts: Sequence[str]) -> str:
     """As `os.path.join` does it, `UNKNOWN` taken for a relative name."""
     whole = ""

@@ -161,7 +161,7 @@ def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
     ways = list(ways)
     done = {id(use.sink) for use in ways if use.option in PASSED}  # lies below the contract's folder already
     every = [use for use in ways if not use.is_known and not use.sink.is_guess and id(use.sink) not in done]
-    made = {source for use in every if use.sink.makes for source in _sources(flow, use)}
+    made = {source for use in every if use.sink.makes and not use.up for source in _sources(flow, use)}
     found = [
         Wrap(use, use.put, flow.spelling.of(use.put))
         for use in every

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.resuming.begun import find_begun
+from outlast.adapt.resuming.begun import find_begun, nowhere_if
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import RULE, Names
 from outlast.migrate.engine import Kind
@@ -60,11 +60,7 @@ class Firsts:
             _indent(draft, save)
             draft.say(Kind.CHANGED, RULE, save, "is not saved anew after a stop: the rounds have saved it since")
         for path in self.begun:
-            # The lines are run as before, for they may bind what is read later.
-            is_there = f" and os.path.exists({path.value})" if isinstance(path, cst.Name) else ""
-            draft.enclose(path, f"os.devnull if {going_on}{is_there} else ", "")
-            said = f"{draft.source(path)} is not begun anew after a stop: the rounds have added to it since"
-            draft.say(Kind.CHANGED, RULE, path, said)
+            nowhere_if(draft, path, going_on)
         return True
 
     def _add_behind(self, made: cst.CSTNode, lines: list[str]) -> None:

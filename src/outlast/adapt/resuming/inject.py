@@ -13,6 +13,7 @@ from outlast.adapt.resuming.counters import is_plain_read
 from outlast.adapt.resuming.dealt import deal, find_dealt
 from outlast.adapt.resuming.firsts import find_firsts
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.own_tables import find_tables, keep_tables
 from outlast.adapt.resuming.pace import clock, is_quick, paced
 from outlast.adapt.resuming.parameters import mindspore_lines
 from outlast.adapt.resuming.ranks import may_be_several
@@ -77,6 +78,8 @@ def inject(
         places = place_lines(names, value, "resume.pt")
         if find_firsts(draft, values).put(names, places):
             before = before[len(places) :]
+        if not names.count and names.file == "resume":
+            keep_tables(draft, find_tables(draft, values), names, places, value)
     draft.add_before(loop.top, before)
     go_on_training(draft, values, value)
     if loop.is_apart and isinstance(loop.node, cst.For):
