@@ -77,8 +77,24 @@ def test_places_are_known_when_a_module_is_imported(shape, tmp_path):
     assert (tmp_path / "results" / "model.pt").exists()
 
 
-def test_what_is_called_behind_the_parser_leaves_that_as_it_is(tmp_path):
-    words = {"imports": "from rows import read", "rows": "rows = read('training')", "above": ""}
-    program = Program(tmp_path, train=TRAIN.format(**words), rows=READ)
+WITHIN = """
+    import argparse
+    from rows import read
+    def main():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--name", default="training")
+        args = parser.parse_args()
+        print(len(read(args.name)))
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    "train",
+    [TRAIN.format(imports="from rows import read", rows="rows = read('training')", above=""), WITHIN],
+    ids=["what the parser gives is handed on", "a function that parses first"],
+)
+def test_what_is_called_behind_the_parser_leaves_that_as_it_is(train, tmp_path):
+    program = Program(tmp_path, train=train, rows=READ)
     program.adapt()
     assert "contract_parser" not in program.text("train.py")

@@ -6,7 +6,7 @@ such a function above its parser.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -25,14 +25,19 @@ def is_read_early(sight: Sight, modules: Sequence[Draft], entry: Sight) -> bool:
     nodes = [*asked, *sight.places()]
     if sight.fetched or any(sight.draft.scope(node) is sight.draft.module for node in nodes):
         return True
-    calls = _calls_towards(sight.draft, nodes, [*modules, entry.draft])
-    is_imported = any(draft is not entry.draft and draft.scope(call) is draft.module for draft, call in calls)
-    return is_imported or any(draft is entry.draft and _is_above_parser(entry, call) for draft, call in calls)
+    for draft, call, owner in _calls_towards(sight.draft, nodes, [*modules, entry.draft]):
+        if draft is not entry.draft and draft.scope(call) is draft.module:
+            return True
+        # Functions of the script may parse themselves: what they call of other files is looked at where it stands.
+        if draft is entry.draft and owner is not entry.draft and _is_above_parser(entry, call):
+            return True
+    return False
 
 
-def _calls_towards(home: Draft, nodes: Sequence[cst.CSTNode], drafts: Sequence[Draft]) -> list[tuple[Draft, cst.Call]]:
-    """Every call that leads to one of these places, through whichever functions of the program."""
-    found: list[tuple[Draft, cst.Call]] = []
+def _calls_towards(
+    home: Draft, nodes: Sequence[cst.CSTNode], drafts: Sequence[Draft]
+) -> Iterator[tuple[Draft, cst.Call, Draft]]:
+    """Every call that leads to one of these places, in which file it stands, and in which its function does."""
     waiting = [(home, home.scope(node)) for node in nodes]
     seen: set[int] = set()
     while waiting:
@@ -49,9 +54,8 @@ def _calls_towards(home: Draft, nodes: Sequence[cst.CSTNode], drafts: Sequence[D
             for call in (each for each in draft.calls() if tail(each.func) == name):
                 is_named = isinstance(call.func, cst.Name) or is_method or bool(draft.resolve(call.func))
                 if is_named and not draft.is_of_library(call.func):
-                    found.append((draft, call))
+                    yield draft, call, owner
                     waiting.append((draft, draft.scope(call)))
-    return found
 
 
 def _is_above_parser(entry: Sight, call: cst.Call) -> bool:
