@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 from checked import adapt, adapt_plainly, said
+from programs import Program
 from torch_stage import HEAD, STEP
 
 from outlast.migrate.engine import Kind
@@ -121,3 +122,9 @@ def test_a_table_whose_class_does_not_see_the_options_is_told():
 def test_what_may_be_no_file_or_is_begun_elsewhere_stays(change):
     text = HEAD + STEP + (TABLE + ROUNDS).replace(*change)
     assert "devnull" not in adapt_plainly(text).text
+
+
+def test_a_table_of_a_class_of_another_file_is_told(tmp_path):
+    rounds = "from tables import Table\n" + ROUNDS
+    done = Program(tmp_path / "code", train=HEAD + STEP + rounds, tables=TABLE).adapt()
+    assert "self.path is begun anew in each start" in said(done, Kind.DIFFERS)

@@ -16,7 +16,7 @@ class Before:
     """The trainings of a program, which are nodes of one of its files."""
 
     def __init__(self, drafts: Sequence[Draft], training: Draft, trainings: Sequence[cst.CSTNode]) -> None:
-        self._training, self._trainings = training, trainings
+        self.training, self._trainings = training, trainings
         #: the training loops, and the functions that they run
         self.rounds = {node for at in trainings for node in _run_by(drafts, training, at)}
         self._moments = Moments(training)
@@ -30,7 +30,7 @@ class Before:
     def _is_behind(self, draft: Draft, node: cst.CSTNode) -> bool:
         around = list(draft.above(node))
         # What a training is given comes before it: `model.fit(read())`.
-        is_later = draft is self._training and self._is_once and not any(at in around for at in self._trainings)
+        is_later = draft is self.training and self._is_once and not any(at in around for at in self._trainings)
         return is_later and all(self._moments.is_surely_later(node, at) for at in self._trainings)
 
 

@@ -10,6 +10,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.before import Before
 from outlast.adapt.resuming.begun import mode_of
 from outlast.adapt.resuming.loops import targets_of
+from outlast.adapt.resuming.own_tables import say_tables
 from outlast.adapt.resuming.state import RULE
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
@@ -22,6 +23,8 @@ _LOGS = {"logging.FileHandler": "mode", "logging.basicConfig": "filemode"}
 def say_emptied(drafts: Sequence[Draft], before: Before) -> None:
     """Name what is opened for writing before the training and written in its rounds."""
     written = _written_in(drafts, before)
+    for draft in (each for each in drafts if each is not before.training):
+        say_tables(draft, before.rounds)
     for draft in drafts:
         for call in draft.calls():
             handles = set(_handles(draft, call, before)) if _empties(draft, call) else set()

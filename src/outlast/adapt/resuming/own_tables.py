@@ -12,7 +12,7 @@ class Table:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 import libcst as cst
@@ -63,11 +63,27 @@ def keep_tables(draft: Draft, tables: list[Table], names: Names, places: list[st
     paths = {id(path): path for table in tables for path in table.begun}
     for path in paths.values():
         if value and not value.startswith("os.environ") and not _is_known(draft, value.partition(".")[0], path):
-            said = f"{draft.source(path)} is begun anew in each start: after a stop the rows before it are lost"
-            draft.say(Kind.DIFFERS, RULE, path, said, "begin it only where it is not there yet")
+            _say(draft, path)
             continue
         draft.add_before(draft.statement(path), places)
         nowhere_if(draft, path, f"{names.folder} and os.path.exists({names.path})")
+
+
+def say_tables(draft: Draft, rounds: Set[cst.CSTNode]) -> None:
+    """Name those of classes of another file than the loop's: the lines there do not know of the checkpoint."""
+    for home in (node for node in draft.nodes if isinstance(node, cst.ClassDef)):
+        methods = {each.name.value: each for each in home.body.body if isinstance(each, cst.FunctionDef)}
+        first = methods.pop("__init__", None)
+        begins = [first, *_run(draft, methods, "self", first.body)] if first is not None else []
+        for call in (call for each in methods.values() if each in rounds for call in draft.calls(each)):
+            field = _added(draft, call)
+            for path in _begun(draft, home, begins, draft.source(field)) if field is not None else ():
+                _say(draft, path)
+
+
+def _say(draft: Draft, path: cst.BaseExpression) -> None:
+    said = f"{draft.source(path)} is begun anew in each start: after a stop the rows before it are lost"
+    draft.say(Kind.DIFFERS, RULE, path, said, "begin it only where it is not there yet")
 
 
 def _is_known(draft: Draft, name: str, path: cst.CSTNode) -> bool:
