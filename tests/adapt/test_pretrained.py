@@ -1,7 +1,10 @@
 """Weights that a library fetches: the contract's take their place, and nothing changes without it."""
 
+from pathlib import Path
+
 import pytest
 from checked import adapt, said
+from stage import play
 
 from outlast.migrate.engine import Kind
 
@@ -23,7 +26,7 @@ _HEAD = "import torch\nimport torchvision\nfrom torchvision import models\n"
 )
 def test_torchvision_looks_into_the_given_folder(call):
     done = adapt(f"{_HEAD}arch, wanted = 'vgg16', True\nmodel = {call}\n", "xihe")
-    assert "if contract.pretrain_url:\n    torch.hub.set_dir(contract.pretrain_url)\n" in done.text
+    assert "if contract.pretrain_url:\n    torch.hub.set_dir(hub_folder(contract.pretrain_url))\n" in done.text
     assert call in done.text
     assert "--data pretrain_url=PLACE" in said(done, Kind.CHANGED)
     assert "network" not in said(done, Kind.HAND)
@@ -67,10 +70,10 @@ def test_one_file_cannot_be_the_weights_of_two_models():
 
 def test_weights_that_a_script_reads_itself_lie_beside_those_that_torch_fetches():
     done = adapt(f"{_HEAD}model = models.resnet18(pretrained=True)\nmodel.load_state_dict(torch.load('start.pth'))\n")
-    assert "torch.hub.set_dir(contract.pretrain_url)" in done.text
+    assert "torch.hub.set_dir(hub_folder(contract.pretrain_url))" in done.text
     assert "torch.load(os.path.join(contract.pretrain_url or '', 'start.pth'))" in done.text
     assert "--pretrain_url must be a folder: it holds start.pth and" in said(done, Kind.DIFFERS)
-    assert "a copy of ~/.cache/torch/hub: it holds the folder checkpoints" in said(done, Kind.CHANGED)
+    assert "the file as it is named in ~/.cache/torch/hub/checkpoints" in said(done, Kind.CHANGED)
 
 
 def test_names_that_are_put_right_behind_a_folder_of_weights_lie_in_it():
@@ -92,7 +95,7 @@ def test_a_model_that_is_called_after_its_data_is_no_data():
 def test_models_of_transformers_lie_beside_those_that_torch_fetches():
     done = adapt(f"{_HEAD}from transformers import BertModel\nmodel = models.resnet18(pretrained=True)\n"
                  "words = BertModel.from_pretrained('bert-base-uncased')\n")  # fmt: skip
-    assert "torch.hub.set_dir(contract.pretrain_url)" in done.text
+    assert "torch.hub.set_dir(hub_folder(contract.pretrain_url))" in done.text
     assert "from_pretrained(os.path.join(contract.pretrain_url or '', 'bert-base-uncased'))" in done.text
     assert "--pretrain_url must hold the folders bert-base-uncased, checkpoints" in said(done, Kind.DIFFERS)
 
@@ -126,7 +129,8 @@ model.load_state_dict(torch.load(args.weights))
 def test_whatever_looks_into_the_folder_of_torch_finds_the_given_one(line):
     head = "import lpips, pretrainedmodels\nfrom efficientnet_pytorch import EfficientNet\n"
     done = adapt(f"{_HEAD}{head}from torch.utils.model_zoo import load_url\nmodel = {line}\n", "xihe")
-    assert f"if contract.pretrain_url:\n    torch.hub.set_dir(contract.pretrain_url)\nmodel = {line}\n" in done.text
+    brought = "if contract.pretrain_url:\n    torch.hub.set_dir(hub_folder(contract.pretrain_url))\n"
+    assert f"{brought}model = {line}\n" in done.text
     assert "network" not in said(done, Kind.HAND)
 
 
@@ -238,7 +242,7 @@ def test_torch_is_there_where_it_is_told_its_folder(before):
         f"{before}\nimport torch\nfrom torchvision import models\nnet = models.resnet18(pretrained=True)\n", "xihe"
     )
     lines = done.text.splitlines()
-    assert lines.index("import torch") < lines.index("    torch.hub.set_dir(contract.pretrain_url)")
+    assert lines.index("import torch") < lines.index("    torch.hub.set_dir(hub_folder(contract.pretrain_url))")
 
 
 def test_what_a_file_says_of_itself_lies_among_its_imports():
@@ -298,3 +302,13 @@ def test_weights_beside_those_of_an_option_have_a_way_of_their_own():
 def test_the_report_says_whether_weights_are_a_file_or_a_folder(text, expected):
     done = adapt(f"import torch\n{text}\n", "xihe")
     assert expected in said(done, Kind.CHANGED) + said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize("given", ["hub", "hub/checkpoints", "hub/checkpoints/net-1.pth"])
+def test_weights_of_torch_may_be_a_file_its_folder_or_the_folder_of_torch(tmp_path, given):
+    done = adapt("import torch\nfrom torchvision import models\nnet = models.resnet18(pretrained=True)\n")
+    (tmp_path / "hub/checkpoints").mkdir(parents=True)
+    (tmp_path / "hub/checkpoints/net-1.pth").write_text("weights")
+    body = done.text[done.text.index("def hub_folder") : done.text.index("if contract.pretrain_url:")]
+    found = Path(play(f"import os, tempfile\n{body}\nprint(hub_folder({given!r}))", tmp_path).output.strip())
+    assert (tmp_path / found / "checkpoints/net-1.pth").read_text() == "weights"

@@ -190,7 +190,7 @@ def test_weights_that_a_module_fetches_come_from_the_contract(tmp_path):
         model = build_model(pretrained=True)
     """)  # fmt: skip
     done = program.adapt("xihe")
-    assert 'torch.hub.set_dir(os.environ.get("CONTRACT_PRETRAIN_URL"))' in program.text("models.py")
+    assert 'torch.hub.set_dir(hub_folder(os.environ.get("CONTRACT_PRETRAIN_URL")))' in program.text("models.py")
     assert program.text("train.py").index("CONTRACT_PRETRAIN_URL") < program.text("train.py").index("from models")
     assert not [each for each in done.findings if each.kind is Kind.HAND and "network" in each.message]
 

@@ -18,7 +18,7 @@ from outlast.adapt.placing.fetchers import KERAS_MODEL, constant, is_told_place,
 from outlast.adapt.placing.keras_weights import FETCHED, may_be_fetched
 from outlast.adapt.placing.sites import enclosed
 from outlast.adapt.resuming.rounds import are_alternatives
-from outlast.adapt.wrapping import add_argument
+from outlast.adapt.wrapping import add_argument, add_helpers
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
 
@@ -71,6 +71,17 @@ _TAKERS = {
     "ultralytics.YOLO": _Taker(0, "model", "the file {}"),
     "spacy.load": _Taker(0, "name", "the folder with config.cfg that the package {} holds"),
 }
+#: torch asks for the folder `checkpoints` inside its own: who has one file need not know that
+_HELPER = '''def hub_folder(place):
+    """A folder as torch keeps it: weights that lie right here, or are one file, become its folder checkpoints."""
+    files = os.path.dirname(place) or "." if os.path.isfile(place) else place
+    is_whole = os.path.isdir(os.path.join(files, "checkpoints")) or not os.path.isdir(files)
+    if is_whole or not any(name.endswith((".pth", ".pt", ".th", ".tar")) for name in os.listdir(files)):
+        return place
+    folder = tempfile.mkdtemp()
+    os.symlink(os.path.abspath(files), os.path.join(folder, "checkpoints"))
+    return folder
+'''
 _TIMM = "the file of its weights on the Hub, such as model.safetensors (timm 0.9 and later)"
 
 
@@ -115,12 +126,15 @@ class Pretrained:
         torch = draft.names.name_for("torch", [draft.module])
         if torch in ("", "torch"):
             draft.need_import("torch")  # also where the script imports it further down
+        for each in ("os", "tempfile"):
+            draft.need_import(each)
+        add_helpers(draft, self.torch[0], ["os"], ["", "", *_HELPER.splitlines(), ""])
         if not starts_processes(draft):
-            return [f"if {given.first}:", f"    {torch or 'torch'}.hub.set_dir({given.first})"]
+            return [f"if {given.first}:", f"    {torch or 'torch'}.hub.set_dir(hub_folder({given.first}))"]
         # A process that begins anew is told where it fetches: it never comes to where the arguments are parsed.
         for statement in {id(each): each for each in map(draft.statement, self.torch)}.values():
             value = given.at(statement)
-            draft.add_before(statement, [f"if {value}:", f"    {torch or 'torch'}.hub.set_dir({value})"])
+            draft.add_before(statement, [f"if {value}:", f"    {torch or 'torch'}.hub.set_dir(hub_folder({value}))"])
         return []
 
     def _take(self, call: cst.Call, given: Value, name: str) -> None:
@@ -161,8 +175,9 @@ def starts_processes(draft: Draft) -> bool:
 def _in_hub(draft: Draft, call: cst.Call) -> str:
     repository = constant(draft, positional(call, 0)) if draft.resolve(call.func) == "torch.hub.load" else ""
     code = f"{re.sub('[/:]', '_', repository)}{'' if ':' in repository else '_main'}" if repository else ""
-    also = f", the folder {code} and the file trusted_list" if code else ""
-    return f"a copy of ~/.cache/torch/hub: it holds the folder checkpoints with the file{also}"
+    if not code:
+        return "the file as it is named in ~/.cache/torch/hub/checkpoints, or a folder with it"
+    return f"a copy of ~/.cache/torch/hub: it holds checkpoints, the folder {code} and the file trusted_list"
 
 
 def _model_of(draft: Draft, call: cst.Call) -> str:
