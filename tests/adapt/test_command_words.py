@@ -192,4 +192,4 @@ def test_hydra_may_go_elsewhere_before_its_function_runs():
 @pytest.mark.parametrize(("given", "is_brought"), [("", True), (", pretrained=False", False)])
 def test_models_of_fastai_take_their_weights_from_an_input(given, is_brought):
     done = adapt(f"from fastai.vision.all import *\nlearn = vision_learner(dls, resnet34{given})\n", "xihe")
-    assert ("torch.hub.set_dir(contract.pretrain_url)" in done.text) is is_brought
+    assert ("torch.hub.set_dir(hub_folder(contract.pretrain_url))" in done.text) is is_brought

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.kept import is_plain
+from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.uses import Uses
 from outlast.adapt.resuming.visible import parts_of
-from outlast.migrate.tree import dotted
+from outlast.migrate.tree import dotted, tail
 
 
 def made_late(uses: Uses, holder: str) -> Iterator[str]:
@@ -29,6 +31,26 @@ def made_late(uses: Uses, holder: str) -> Iterator[str]:
             inside = {id(node) for node in uses.draft.below(branch)}
             if any(dotted(node) == name and id(node) not in inside for node in nodes):
                 yield name.replace("self", holder, 1)
+
+
+def is_reset(draft: Draft, values: Values, uses: Uses, holder: str) -> bool:
+    """`state = env.reset()`: each round begins with an object as it is at first, all fields that change included."""
+    lines = (line for line in values.loop.node.body.body if isinstance(line, cst.SimpleStatementLine))
+    calls = (call.func for line in lines for call in draft.calls(line))
+    if not any(dotted(called) == f"{holder}.reset" for called in calls):
+        return False
+    below = [node for home in uses.holders[holder] for node in uses.draft.below(home)]
+    methods = {node.name.value: node for node in below if isinstance(node, cst.FunctionDef)}
+    waiting = ["reset"]
+    made: set[str] = set()
+    while waiting:
+        method = methods.pop(waiting.pop(), None)
+        for node in uses.draft.below(method.body) if method is not None else ():
+            if isinstance(node, cst.AssignTarget):
+                made.update(parts_of(node.target, None, fields=True))
+            elif isinstance(node, cst.Call) and dotted(node.func).startswith("self."):
+                waiting.append(tail(node.func))
+    return all(name.replace(holder, "self", 1) in made for name in uses.changing(holder))
 
 
 def _branch(uses: Uses, node: cst.CSTNode, method: cst.FunctionDef) -> cst.CSTNode | None:

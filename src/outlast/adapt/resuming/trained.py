@@ -11,7 +11,7 @@ from outlast.adapt.resuming.ahead import fetched_ahead, loaded_before
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
 from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values, leave_missing
-from outlast.adapt.resuming.late import made_late
+from outlast.adapt.resuming.late import is_reset, made_late
 from outlast.adapt.resuming.loaders import loader_generators
 from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
@@ -218,7 +218,8 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
         if late:
             # The fields that say that it is made already must not be there without it.
             said = f"{holder} starts anew in each stint: it makes {late} when it is first used"
-            draft.say(Kind.DIFFERS, RULE, values.loop.node, said, _ANEW)
+            if not is_reset(draft, values, uses, holder):
+                draft.say(Kind.DIFFERS, RULE, values.loop.node, said, _ANEW)
             continue
         for name, first in uses.changing(holder).items():
             made = {tail(each.func) for each in uses.field_values(name) if isinstance(each, cst.Call)}
