@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
-from outlast.adapt.frameworks.keras_callbacks import CHANGES, assigned_fields, changed_fields, is_plain
+from outlast.adapt.frameworks.keras_callbacks import assigned_fields, changed_fields, filled_by, is_plain
 from outlast.adapt.resuming.visible import parts_of
 from outlast.adapt.whole import files_of
 from outlast.migrate.tree import dotted, tail
@@ -176,13 +176,7 @@ def _filled(draft: Draft) -> Iterator[str]:
         own = {name for node in draft.below(function) for name in _bound(node)}
         own |= {param.name.value for param in function.params.params}
         for node in draft.below(function.body):
-            place: cst.CSTNode | None = None
-            if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and tail(node.func) in CHANGES:
-                place = node.func.value
-            elif isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
-                place = node.target
-            while isinstance(place, cst.Subscript):
-                place = place.value
+            place = filled_by(node)
             if isinstance(place, cst.Name) and place.value not in own:
                 yield place.value
 

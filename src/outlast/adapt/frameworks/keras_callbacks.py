@@ -51,18 +51,25 @@ def assigned_fields(draft: Draft, function: cst.FunctionDef) -> Iterator[tuple[s
 def changed_fields(draft: Draft, function: cst.FunctionDef) -> Iterator[str]:
     """Fields of which something is changed: `self.count += 1`, `self.losses.append(…)`, `self.seen[key] = …`."""
     for node in draft.below(function.body):
-        place: cst.CSTNode | None = None
-        if isinstance(node, cst.AugAssign):
-            place = node.target
-        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and tail(node.func) in CHANGES:
-            place = node.func.value
-        elif isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
-            place = node.target
-        while isinstance(place, cst.Subscript):
-            place = place.value
+        place = unsubscripted(node.target) if isinstance(node, cst.AugAssign) else filled_by(node)
         owner, _, name = dotted(place).partition(".")
         if owner == "self" and name and "." not in name:
             yield name
+
+
+def filled_by(node: cst.CSTNode) -> cst.CSTNode | None:
+    """What a node puts something into: `losses` of `losses.append(…)`, `seen` of `seen[key] = …`."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and tail(node.func) in CHANGES:
+        return unsubscripted(node.func.value)
+    if isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
+        return unsubscripted(node.target)
+    return None
+
+
+def unsubscripted(place: cst.CSTNode) -> cst.CSTNode:
+    while isinstance(place, cst.Subscript):
+        place = place.value
+    return place
 
 
 def is_plain(value: cst.BaseExpression) -> bool:
