@@ -198,11 +198,18 @@ def test_thousands_of_files_are_looked_at_quickly(tmp_path):
     for number in range(3000):
         (folder / f"part-{number:05d}.bin").write_bytes(b"")
     world = World(tmp_path)
-    began = time.process_time()
+    # Against a plain look at each file, by this thread alone: others of the same process may be at work.
+    looks, scans = [], []
     for _ in range(5):
+        began = time.thread_time()
+        for path in folder.iterdir():
+            path.stat()
+        looks.append(time.thread_time() - began)
+        began = time.thread_time()
         world.scan(step_s=10)
-    # About 5 ms on a fast machine; the bound only catches opening or hashing files.
-    assert (time.process_time() - began) / 5 < 0.2
+        scans.append(time.thread_time() - began)
+    # About one; the bound only catches opening or hashing files.
+    assert min(scans) < 3 * min(looks), (looks, scans)
     world.write("ckpt/shards/part-00007.bin", b"\x01")
     assert world.scan(step_s=100) is None
     assert world.scan(step_s=100).changed == ["ckpt/shards/part-00007.bin"]
