@@ -100,8 +100,9 @@ def test_a_function_inside_of_the_training_adds_to_the_file_that_this_begins(run
     assert (tmp_path / "table.csv").read_text() == whole
 
 
-def test_what_a_round_has_added_before_it_was_stopped_is_not_added_twice(run, tmp_path):
-    text = HEAD + STEP + textwrap.dedent(SHAPES["a block that names the columns, which later lines read"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_a_round_has_added_before_it_was_stopped_is_not_added_twice(shape, run, tmp_path):
+    text = HEAD + STEP + textwrap.dedent(SHAPES[shape])
     text += ROUNDS.replace("    add(epoch, loss)\n", '    add(epoch, loss)\n    print("added", epoch)\n')
     run(text)
     whole = (tmp_path / "table.csv").read_text()
@@ -111,6 +112,36 @@ def test_what_a_round_has_added_before_it_was_stopped_is_not_added_twice(run, tm
         assert run(done.text, env=env, kill_after=stop).was_killed
         run(done.text, env=env)
         assert (tmp_path / "table.csv").read_text() == whole, stop
+
+
+def test_rows_below_an_option_are_not_added_twice_either(run, tmp_path):
+    written = 'open("table.csv", "a").write(f"{epoch},{loss}\\n")\n    print("added")'
+    text = HEAD + STEP + 'open("table.csv", "w").close()\n' + ROUNDS.replace("add(epoch, loss)", written)
+    run(text)
+    whole = (tmp_path / "table.csv").read_text()
+    done = adapt(text)
+    for stop in range(1, 12):
+        folder = tmp_path / f"out{stop}"
+        assert run(done.text, "--train_url", str(folder), kill_after=stop).was_killed
+        run(done.text, "--train_url", str(folder))
+        assert (folder / "table.csv").read_text() == whole, stop
+
+
+def test_a_function_that_is_given_the_options_by_another_name_is_not_spoken_of_where_that_is_unknown(run, tmp_path):
+    text = HEAD + STEP + textwrap.dedent("""
+        import argparse
+        def add(opt, epoch, loss):
+            with open("table.csv", "a") as f:
+                print(epoch, loss, opt.rate, file=f)
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--rate", default=1)
+        args = parser.parse_args()
+    """) + ROUNDS.replace("add(epoch", "add(args, epoch")  # fmt: skip
+    done = adapt(text)
+    assert "os.path.join(opt.train_url" in done.text
+    run(done.text, "--train_url", str(tmp_path / "out"))
+    run(done.text, "--train_url", str(tmp_path / "out"))
+    assert (tmp_path / "out/table.csv").read_text().count("\n") == 5
 
 
 def test_a_training_that_is_done_leaves_what_the_next_one_has_added():
@@ -142,3 +173,49 @@ def test_a_log_that_each_start_empties_is_told(made):
     text = HEAD + STEP + f"import logging\n{made}\ndef add(epoch, loss):\n    logging.info(loss)\n" + ROUNDS
     assert "empties its file" in said(adapt_plainly(text), Kind.DIFFERS)
     assert "empties its file" not in said(adapt_plainly(text.replace('"w"', '"a"')), Kind.DIFFERS)
+
+
+def test_a_table_beside_a_training_in_plain_python_is_kept_as_well(run, tmp_path):
+    text = textwrap.dedent("""
+        import random
+        random.seed(3)
+        with open("table.csv", "w") as f:
+            f.write("epoch,loss\\n")
+        loss = 1.0
+        for epoch in range(4):
+            print(epoch)
+            loss -= 0.1 * random.random()
+            with open("table.csv", "a") as f:
+                f.write(f"{epoch},{loss}\\n")
+            print("added")
+    """)
+    run(text)
+    whole = (tmp_path / "table.csv").read_text()
+    done = adapt_plainly(text)
+    for stop in range(1, 9):
+        env = {"OUTLAST_CHECKPOINT": str(tmp_path / f"kept{stop}")}
+        assert run(done.text, env=env, kill_after=stop).was_killed
+        run(done.text, env=env)
+        assert (tmp_path / "table.csv").read_text() == whole, stop
+
+
+def test_tensorflow_asks_for_the_checkpoint_before_a_table_is_begun():
+    done = adapt_plainly(textwrap.dedent("""
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        opt = tf.keras.optimizers.SGD()
+        with open("table.csv", "w") as f:
+            f.write("epoch,loss\\n")
+        for epoch in range(4):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(tf.ones((2, 3))) ** 2)
+            slopes = tape.gradient(loss, model.trainable_variables)
+            opt.apply_gradients(zip(slopes, model.trainable_variables))
+            with open("table.csv", "a") as f:
+                f.write(f"{epoch},{float(loss)}\\n")
+    """)).text  # fmt: skip
+    asked = 'resume_path = os.path.join(resume_dir or "", "resume", "checkpoint")\n'
+    assert asked + "with open(os.devnull if resume_dir and os.path.exists(resume_path)" in done
+    assert (
+        done.count("resume_dir = ") == 1 and '        if os.path.exists("table.csv"):\n            os.truncate' in done
+    )

@@ -50,7 +50,7 @@ def _build():
 def run_anew(monkeypatch, tmp_path):
     """Run a script in a new world: modules, seeds and the clock start anew."""
 
-    def start(text, **words):
+    def start(text, *argv, **words):
         for name, module in pretend.torch().items():
             monkeypatch.setitem(sys.modules, name, module)
         sys.modules["torch"].manual_seed(0)
@@ -62,6 +62,6 @@ def run_anew(monkeypatch, tmp_path):
         clock = iter(range(10**6))
         with monkeypatch.context() as patch:
             patch.setattr(time, "monotonic", lambda: float(next(clock)))
-            return play(text, tmp_path, **words)
+            return play(text, tmp_path, *argv, **words)
 
     return start

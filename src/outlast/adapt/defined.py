@@ -75,6 +75,12 @@ class Defined:
         found = (node for node in self.nodes if isinstance(node, cst.ImportFrom))
         return tuple(node for node in found if isinstance(node.names, cst.ImportStar))
 
+    def renamed(self) -> Iterator[tuple[str, str]]:
+        """What is imported by another name: `from .train import run as fit`."""
+        for node in self.nodes:
+            if isinstance(node, cst.ImportAlias) and node.asname is not None:
+                yield tail(node.asname.name), tail(node.name)
+
     def forget_names(self) -> None:
         """After some nodes are gone."""
         for name in _KEPT:

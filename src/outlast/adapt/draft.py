@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 
 import libcst as cst
@@ -155,12 +155,6 @@ class Draft(Defined):
             return False
         return any(tail(call.func) in each.function_names for each in (self, *self.others))
 
-    def renamed(self) -> Iterator[tuple[str, str]]:
-        """What is imported by another name: `from .train import run as fit`."""
-        for node in self.nodes:
-            if isinstance(node, cst.ImportAlias) and node.asname is not None:
-                yield tail(node.asname.name), tail(node.name)
-
     def function_elsewhere(self, call: cst.CSTNode | None) -> tuple[Draft, cst.FunctionDef] | None:
         """The function of another file of the program that a call calls by its name, where there is just one."""
         name = tail(call.func) if isinstance(call, cst.Call) and self.resolve(call.func) else ""
@@ -228,6 +222,10 @@ class Draft(Defined):
         start, end = self.span(node)
         data = self.data if not self.others else self.home(node).data
         return data[start:end].decode()
+
+    def later(self, node: cst.CSTNode, hidden: Set[str] = frozenset()) -> str:
+        """The text of a node when all is changed, for lines that are added where the `hidden` names mean others."""
+        return self._edits.later(*self.span(node), hidden)
 
     def start(self, node: cst.CSTNode) -> int:
         return self.span(node)[0]

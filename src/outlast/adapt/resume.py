@@ -29,6 +29,7 @@ from outlast.adapt.resuming.counters import find_counting, find_loops, find_whil
 from outlast.adapt.resuming.inject import inject, is_steady
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.own import find_own_resume, is_on
+from outlast.adapt.resuming.own_tables import added_to
 from outlast.adapt.resuming.proven import Proof
 from outlast.adapt.resuming.renewed import keep_renewed
 from outlast.adapt.resuming.rounds import (
@@ -307,8 +308,8 @@ def _plan_several(
         for values, state, file, repeats in planned:
             # A training that is done must not cut off what a later one has added.
             is_one = len(planned) == 1 and not repeats
-            whole = state if is_one else dataclasses.replace(state, files=())
-            inject(draft, values, whole, value, file=file, repeats=repeats)
+            files = added_to(draft, values) if is_one else ()
+            inject(draft, values, dataclasses.replace(state, files=files), value, file=file, repeats=repeats)
         for scope, calls in stamps[:1]:
             keep_stamps(draft, calls, scope, value)
 

@@ -59,9 +59,14 @@ def is_of_path(draft: Draft, call: cst.Call) -> bool:
 def find_added(draft: Draft, values: Values) -> list[str]:
     """Paths that each round adds to, as expressions that can be written where the loop stands.
 
-    One that begins with a text of its own may be another one where it stands.
+    One that begins with a text of its own may be put below an option.
     """
-    return list(dict.fromkeys(draft.source(path) for path in _added(draft, values) if _is_named(path)))
+    found = {}
+    for path, hidden in _added(draft, values):
+        text = draft.source(path)
+        if text not in found:
+            found[text] = text if _is_named(path) else draft.later(path, hidden)
+    return list(found.values())
 
 
 def size_pairs(files: Sequence[str]) -> list[str]:
@@ -98,7 +103,7 @@ def _is_named(path: cst.BaseExpression) -> bool:
 
 def find_begun(draft: Draft, values: Values) -> list[cst.BaseExpression]:
     """The paths of such files, where the function of a loop begins them."""
-    added = {draft.source(path) for path in _added(draft, values)}
+    added = {draft.source(path) for path, _ in _added(draft, values)}
     start = draft.start(values.loop.top)
     return [
         path
@@ -109,8 +114,8 @@ def find_begun(draft: Draft, values: Values) -> list[cst.BaseExpression]:
     ]  # fmt: skip
 
 
-def _added(draft: Draft, values: Values) -> Iterator[cst.BaseExpression]:
-    """The paths that the rounds add to, and that are the same in each."""
+def _added(draft: Draft, values: Values) -> Iterator[tuple[cst.BaseExpression, set[str]]]:
+    """The paths that the rounds add to, and that are the same in each; with names that mean others there."""
     blocks: list[tuple[cst.CSTNode, set[str]]] = [(values.loop.node, values.bound)]
     for function in values.run_functions():
         own = {name for node in draft.below(function.body) for name in targets_of(node)}
@@ -126,7 +131,7 @@ def _added(draft: Draft, values: Values) -> Iterator[cst.BaseExpression]:
             if path is not None and mode_of(draft, call).startswith("a"):
                 names = {each.value for each in (path, *draft.below(path)) if isinstance(each, cst.Name)}
                 if not names & hidden:
-                    yield path
+                    yield path, set() if block is values.loop.node else hidden
 
 
 def nowhere_if(draft: Draft, path: cst.BaseExpression, going_on: str) -> None:

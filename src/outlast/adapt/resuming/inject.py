@@ -20,7 +20,7 @@ from outlast.adapt.resuming.ranks import may_be_several
 from outlast.adapt.resuming.renewed import is_due_next
 from outlast.adapt.resuming.skipped import go_on_training
 from outlast.adapt.resuming.state import RULE, Names, State, place_lines, plain_lines, torch_lines
-from outlast.adapt.resuming.tensors import session_lines, tensorflow_lines
+from outlast.adapt.resuming.tensors import session_lines, tensorflow_lines, tensorflow_places
 from outlast.migrate.engine import Kind
 
 _LINES = {
@@ -31,6 +31,8 @@ _LINES = {
     "mindspore": mindspore_lines,
 }
 
+
+_FILES = {"torch": "resume.pt", "plain": "resume.pkl", "mindspore": "resume.pkl"}
 
 #: of more places than these, the lines would be most of the loop
 _FEW = 2
@@ -73,11 +75,11 @@ def inject(
         when.append(f"({is_due} or {last[1]})" if last and not values.outliving else is_due)
     if end and loop.stop is not None:
         before.append(f"{end} = {draft.source(loop.stop)}")
-    if state.kind == "torch":
+    places = _places(state.kind, names, value)
+    if places:
         # It is asked for earlier where something before the loop must know of it.
-        places = place_lines(names, value, "resume.pt")
         if find_firsts(draft, values).put(names, places):
-            before = before[len(places) :]
+            before = [line for line in before if line not in places]
         if not names.count and names.file == "resume":
             keep_tables(draft, find_tables(draft, values), names, places, value)
     draft.add_before(loop.top, before)
@@ -109,6 +111,13 @@ def inject(
         loop.node,
         f"goes on from its last checkpoint ({loop.variable}{', ' + what if what else ''})",
     )
+
+
+def _places(kind: str, names: Names, value: str) -> list[str]:
+    """The lines that say where the checkpoint lies, and which file tells that there is one."""
+    if kind == "tensorflow":
+        return tensorflow_places(names, value) if not names.count else []
+    return place_lines(names, value, _FILES[kind]) if kind in _FILES else []
 
 
 def _save_early(draft: Draft, loop: cst.For | cst.While, save: list[str]) -> None:

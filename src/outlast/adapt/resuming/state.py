@@ -187,6 +187,7 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'"{name}": {name}' for name in state.kept),
         *sometimes_pairs(values),
         *(f'"{key}": {read}' for key, read, _ in numbers),
+        *size_pairs(state.files),
     ]
     before = [
         *place_lines(names, value, "resume.pkl"),
@@ -198,6 +199,7 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'    {name} = {names.state}["{name}"]' for name in state.kept),
         *sometimes_lines(values, names),
         *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
+        *cut_lines(state.files, names.state),
     ]
     after = [
         f"os.makedirs({names.folder}, exist_ok=True)",

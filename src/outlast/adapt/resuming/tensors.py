@@ -7,6 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import (
@@ -128,6 +129,7 @@ def tensorflow_lines(
         *(f'"{name}": {name}.state_dict()' for name in drawn),
         *sometimes_pairs(values),
         *(f'"{key}": {read}' for key, read, _ in numbers),
+        *size_pairs(state.files),
     ]
     before = [
         f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
@@ -154,6 +156,7 @@ def tensorflow_lines(
         *(f'        {name}.load_state_dict({names.state}["{name}"])' for name in drawn),
         *("    " + line for line in sometimes_lines(values, names)),
         *("        " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
+        *("    " + line for line in cut_lines(state.files, names.state)),
     ]
     after = [
         # What an optimizer holds waits for its first step; saved before that, it would be lost.
@@ -163,6 +166,14 @@ def tensorflow_lines(
         f"    {saves}.save()",
     ]
     return before, after
+
+
+def tensorflow_places(names: Names, value: str) -> list[str]:
+    """The folder of the checkpoint, and the file in it that TensorFlow writes last."""
+    return [
+        f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
+        f'{names.path} = os.path.join({names.folder} or "", "{names.file}", "checkpoint")',
+    ]
 
 
 def _building_lines(shapes: str, build: str, seeds: str, whole: str) -> list[str]:

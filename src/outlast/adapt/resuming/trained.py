@@ -15,7 +15,6 @@ from outlast.adapt.resuming.late import is_reset, made_late
 from outlast.adapt.resuming.loaders import loader_generators
 from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
-from outlast.adapt.resuming.own_tables import added_to
 from outlast.adapt.resuming.settings import set_fields
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.uses import Uses
@@ -90,7 +89,7 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
         maybe=frozenset(name for name in found.loaded if uses.may_be_none(name)),
         under=(*found.under.items(), *under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
         asked=frozenset(found.asked), outer=outer, wrapped=frozenset(found.wrapped),
-        partly=_trained_in_part(draft, values, uses, found.loaded), files=added_to(draft, values),
+        partly=_trained_in_part(draft, values, uses, found.loaded),
     )  # fmt: skip
 
 
