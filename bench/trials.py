@@ -39,7 +39,7 @@ _ASIDE = re.compile(r"Warning|^(?:[IWE]\d{4} |\[?(?:WARNING|INFO|ERROR)\b)|^ +wa
 #: How far a round is, as often as the machine's pace allows: only its end is the same in each run.
 _UNDER_WAY = re.compile(r"(\d+)/(\d+)\b.*━")
 #: Files that name the moment of their making, or are the checkpoint itself: no result of the script.
-_OWN = re.compile(r"(?:^|/)(?:resume[\w.-]*|events\.out\.tfevents[^/]*)$")
+_OWN = re.compile(r"(?:^|/)(?:resume[\w.-]*(?:/.*)?|events\.out\.tfevents[^/]*)$")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _OUTPUT = {"xihe": "output_path"}
 _LAST_LINES = 3
