@@ -266,6 +266,44 @@ def test_a_rate_that_follows_a_metric_goes_on_where_it_was(tmp_path, monkeypatch
         assert played.output.splitlines() == whole[done : done + 2]
 
 
+class _Counting(_NewTrainer):
+    """Has checkpoints of its own below a folder that each start counts up, as Lightning's loggers do."""
+
+    def __init__(self, default_root_dir=None, **given):
+        super().__init__()
+        folder = Path(default_root_dir or ".", "logs")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder / f"version_{len(list(folder.iterdir()))}"
+        self.folder.mkdir()
+        self.checkpoint_callbacks = [types.SimpleNamespace(dirpath=None), types.SimpleNamespace(dirpath=None)]
+
+    def fit(self, model, ckpt_path=None):
+        self.checkpoint_callbacks[0].dirpath = f"{self.folder}/checkpoints"
+        for each in self.callbacks:
+            each.setup(self, model, stage="fit")
+        super().fit(model, ckpt_path)
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+def test_checkpoints_of_all_stints_lie_where_those_of_the_first_one_do(tmp_path, monkeypatch, end):
+    torch, lightning = types.ModuleType("torch"), types.ModuleType("lightning")
+    lightning.pytorch = types.ModuleType("lightning.pytorch")
+    lightning.pytorch.callbacks = types.SimpleNamespace(Checkpoint=object)
+    lightning.Trainer = type("Trainer", (_Counting,), {"store": {}})
+    _random(torch)
+    for module in (torch, lightning, lightning.pytorch):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    text = "import lightning as L\nclass Net:\n    automatic_optimization = True\ntrainer = L.Trainer()\n"
+    done = adapt(text + "trainer.fit(Net())\nprint(trainer.checkpoint_callbacks[0].dirpath)\n")
+    assert "the loggers of Lightning count their starts" in said(done, Kind.DIFFERS)
+    given = ["--train_url", f"{tmp_path / 'out'}{end}"]
+    for _ in range(2):
+        assert play(done.text, tmp_path, *given, kill_after=2).was_killed
+    assert str(tmp_path / "out/logs/version_0/checkpoints") in play(done.text, tmp_path, *given).output
+    assert len(list((tmp_path / "out/logs").iterdir())) == 3
+    assert "version_0" in play(done.text, tmp_path).output, "by hand as ever"
+
+
 GATHERS = """
 import lightning as L
 

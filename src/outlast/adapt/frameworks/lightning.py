@@ -24,6 +24,8 @@ _CLI = re.compile(r"(?:(?:pytorch_)?lightning\.(?:\w+\.)*)?LightningCLI")
 _CALLED = re.compile(r"(?:\w+_)?trainer", re.I)
 #: ways to spread a model over processes; each then writes a folder, which cannot be moved over another
 _SPREAD = re.compile(r"""["'](?:deepspeed|fsdp|ddp_sharded)|(?:DeepSpeed|FSDP|ModelParallel)Strategy""")
+#: loggers that count their starts, the first of which a Trainer makes by itself
+_COUNTING = re.compile(r"\b(?:TensorBoard|CSV)Logger\b")
 
 
 def plan_lightning(draft: Draft) -> tuple[tuple[cst.CSTNode, ...], Callable[[str], None]] | None:
@@ -90,6 +92,9 @@ def _resume(
         if not made:
             said = "the Trainer is not made here: its logs and checkpoints stay where it puts them"
             draft.say(Kind.DIFFERS, RULE, calls[0], said, "give it the output folder: default_root_dir=…")
+    if made and _counts_starts(draft, made):
+        said = "each stint's logs lie in a folder of their own: the loggers of Lightning count their starts (version_1)"
+        draft.say(Kind.DIFFERS, RULE, calls[0], said, "give the logger a version= to have them in one")
     is_one = are_alternatives(draft, calls)
     for at, call in enumerate(calls, 1):
         given = [value or "None"] if value or not is_one else []
@@ -124,6 +129,14 @@ def _send_results(draft: Draft, made: cst.Call, value: str) -> None:
     add_argument(draft, made, f"default_root_dir={value}" if tail(made.func) == "Trainer" else f"**({asked})")
 
 
+def _counts_starts(draft: Draft, made: Sequence[cst.Call]) -> bool:
+    """Whether logs go to `version_0`, `version_1` …, a new one in each start."""
+    loggers = [call for call in draft.calls() if _COUNTING.fullmatch(tail(call.func))]
+    if loggers:
+        return not all(argument(call, "version") for call in loggers)
+    return not any(argument(call, "logger") or any(arg.star for arg in call.args) for call in made)
+
+
 def _define(
     draft: Draft, calls: Sequence[cst.Call], kind: str, go_on: str, numbers: list[tuple[str, str, str]],
     gathered: Gathered,
@@ -156,13 +169,13 @@ def _define(
         "",
         f'def {go_on}(fit, folder=None, file="resume.ckpt"{", gathered=()" if gathered.has_lists else ""}):',
         '    """Let a Trainer go on from its last epoch if there is a folder for that; else it fits as ever."""',
-        f"    trainer, folder = fit.__self__, {ENVIRON} or folder",
+        f"    trainer, results, folder = fit.__self__, folder, {ENVIRON} or folder",
         '    path = os.path.join(folder or "", file)',
         "",
         *([line.format(torch=torch) for line in _OWN_FILE] if has_own else []),
         "    def fit_on(*args, **words):",
         "        os.makedirs(folder, exist_ok=True)",
-        f"        callback = {kind}(path{', gathered' if gathered.has_lists else ''})",
+        f"        callback = {kind}(path, results or folder{', gathered' if gathered.has_lists else ''})",
         "        trainer.callbacks.append(callback)",
         *(_OWN_FIRST if has_own else []),
         f"        {'elif' if has_own else 'if'} os.path.exists(path){takes}:",
@@ -193,8 +206,9 @@ def _callback(
         '    """Has the Trainer save under one name after each epoch, whole or not at all."""',
         "",
         *([f'    is_old = not hasattr({callbacks}.Callback, "state_dict")  # before Lightning 1.6', ""] * may_be_old),
-        f"    def __init__(self, path{', gathered=()' if gathered.has_lists else ''}):",
-        "        self.path, self.state, self.is_over, self.watched = path, None, False, {}",
+        f"    def __init__(self, path, folder{', gathered=()' if gathered.has_lists else ''}):",
+        "        self.path, self.folder = path, folder",
+        "        self.state, self.is_over, self.watched = None, False, {}",
         *gathered.first(),
         "",
         "    def state_dict(self):",
@@ -204,6 +218,8 @@ def _callback(
         "",
         "    def load_state_dict(self, state_dict):",
         "        self.state = state_dict",
+        "",
+        *_SAME_FOLDERS,
         "",
         "    def on_fit_start(self, trainer, module):",
         "        if self.state and trainer.world_size == 1" + (" and not self.is_old:" if may_be_old else ":"),
@@ -244,6 +260,22 @@ _OWN_FILE = """\
 _OWN_FIRST = """\
         if is_further(words.get("ckpt_path")):
             os.environ.setdefault("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+""".rstrip().split("\n")
+#: Without a folder of its own a ModelCheckpoint writes to the logger's, which each start counts up (`version_1`). What
+#: is kept of the best so far is believed only in the folder where it was found.
+_SAME_FOLDERS = """\
+    def setup(self, trainer, *given, **words):
+        file = self.path + ".places"
+        found = [each for each in getattr(trainer, "checkpoint_callbacks", ()) if getattr(each, "dirpath", None)]
+        if os.path.exists(file):
+            for each, place in zip(found, open(file).read().split("\\n")):
+                each.dirpath = os.path.normpath(os.path.join(self.folder, place))
+        elif trainer.is_global_zero:
+            places = [os.path.relpath(each.dirpath, self.folder) for each in found]
+            places = [os.path.abspath(each.dirpath) if ".." in place else place for each, place in zip(found, places)]
+            with open(file + ".part", "w") as part:
+                part.write("\\n".join(places))
+            os.replace(file + ".part", file)
 """.rstrip().split("\n")
 #: Schedulers that watch a metric (ReduceLROnPlateau) are stepped behind the end of an epoch, and Lightning leaves that
 #: step out when it goes on from there, since it does not keep the metric.
