@@ -114,8 +114,23 @@ def test_curves_of_all_stints_lie_in_one_folder():
     assert "{first_stamp}" in done.text and "{time.time()}" not in done.text
 
 
-def test_a_start_that_empties_files_keeps_its_own_folder_and_that_is_told():
-    done = adapt(CURVES.format('with open("settings.txt", "w") as file:\n    file.write("5")'))
+@pytest.mark.parametrize(
+    "line",
+    [
+        'with open("settings.txt", "w") as file:\n    file.write("5")',
+        'import json\njson.dump({}, open("settings.json", "w"))',
+        'def end(losses):\n    with open("losses.txt", "w") as file:\n        print(losses, file=file)',
+    ],
+)
+def test_files_that_are_written_in_one_go_do_not_matter(line):
+    assert "first_name" in adapt(CURVES.format(line)).text
+
+
+@pytest.mark.parametrize(
+    "line", ['log = open("log.txt", "w")', "{}\n\ndef add():\n    open('log.txt', 'a').write('5')"]
+)
+def test_a_start_that_empties_files_keeps_its_own_folder_and_that_is_told(line):
+    done = adapt(CURVES.format(line.format("with open('log.txt', 'w') as file:\n    file.write('5')")))
     assert "first_name" not in done.text
     assert "time.time() is another one in each start" in said(done, Kind.DIFFERS)
 

@@ -28,6 +28,7 @@ from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.counters import find_counting, find_loops, find_while_loops, is_named, named_first
 from outlast.adapt.resuming.inject import inject, is_steady
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.numbered import find_numbered, keep_numbered
 from outlast.adapt.resuming.own import find_own_resume, is_on
 from outlast.adapt.resuming.own_tables import added_to
 from outlast.adapt.resuming.proven import Proof
@@ -303,6 +304,7 @@ def _plan_several(
     for values, state, _, _ in planned:
         if state.kind == "torch":
             say_stamps(draft, values, stamps[0][1])
+    numbered = find_numbered(draft, planned[0][0]) if stamps else []
 
     def apply(value: str) -> None:
         for values, state, file, repeats in planned:
@@ -312,8 +314,10 @@ def _plan_several(
             inject(draft, values, dataclasses.replace(state, files=files), value, file=file, repeats=repeats)
         for scope, calls in stamps[:1]:
             keep_stamps(draft, calls, scope, value)
+            keep_numbered(draft, numbered, scope, value)
 
     also = (*(values.loop.node for values in found[1:]), *(call for _, calls in stamps[:1] for call in calls))
+    also += tuple(each.node for each in numbered)
     is_counted = all(repeats for _, _, _, repeats in planned)
     return Plan(
         found[0].loop.node,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
-from outlast.adapt.resuming.begun import mode_of
+from outlast.adapt.resuming.begun import mode_of, path_of
 from outlast.adapt.resuming.clocks import Bound, has_clock, is_clock, is_stamp
 from outlast.adapt.resuming.firsts import saved_path
 from outlast.adapt.resuming.loops import Values, keyword_or_place
@@ -38,7 +38,7 @@ def find_stamps(draft: Draft, values: Values) -> list[cst.CSTNode]:
     """
     paths = [path for call in draft.calls(values.loop.node) if (path := saved_path(draft, call)) is not None]
     if not _begins_files(draft, values):
-        paths += [path for call in draft.calls() if (path := _folder(draft, call)) is not None]
+        paths += result_paths(draft)
     return _in_paths(draft, values, paths)
 
 
@@ -62,8 +62,7 @@ def find_given_stamps(draft: Draft, at: cst.CSTNode) -> list[cst.CSTNode]:
 
 def say_stamps(draft: Draft, values: Values, kept: Sequence[cst.CSTNode]) -> None:
     """Name those that stay: each stint has one of its own."""
-    paths = [path for call in draft.calls() if (path := _folder(draft, call)) is not None]
-    for stamp in _in_paths(draft, values, paths):
+    for stamp in _in_paths(draft, values, result_paths(draft)):
         if not any(stamp is each for each in kept):
             said = f"{_shown(draft, stamp)} is another one in each start: each stint has a place of its own"
             draft.say(Kind.DIFFERS, RULE, stamp, said, "give them a name that stays the same")
@@ -72,10 +71,7 @@ def say_stamps(draft: Draft, values: Values, kept: Sequence[cst.CSTNode]) -> Non
 def keep_stamps(draft: Draft, stamps: Sequence[cst.CSTNode], scope: cst.CSTNode, value: str) -> None:
     """Let all stints have the first one's. `value`: the contract's output folder, as the loop in `scope` reads it."""
     for at, stamp in enumerate(stamps):
-        # Elsewhere that folder may have another name; one that is the module's is the same everywhere.
-        is_read = not value or value.startswith("contract") or draft.scope(stamp) is scope
-        is_read = is_read or _is_of_module(draft, value.partition(".")[0], stamp, scope)
-        folder = f"{ENVIRON} or {value}" if value and is_read else ENVIRON
+        folder = f"{ENVIRON} or {value}" if value and is_readable(draft, value, stamp, scope) else ENVIRON
         (helper,) = draft.once("stamps", lambda: _add_helper(draft))
         rest = f'{folder}, "resume{at or ""}.name")'
         if isinstance(stamp, cst.FormattedStringExpression):
@@ -89,6 +85,14 @@ def keep_stamps(draft: Draft, stamps: Sequence[cst.CSTNode], scope: cst.CSTNode,
         draft.say(Kind.CHANGED, RULE, stamp, said)
     if stamps and not value:
         _let_exist(draft, stamps)
+
+
+def is_readable(draft: Draft, value: str, at: cst.CSTNode, scope: cst.CSTNode) -> bool:
+    """Whether the output folder has the name there that it has in the loop's function, and is known already."""
+    if not value or value.startswith("contract") or draft.scope(at) is scope:
+        return True
+    # Elsewhere that folder may have another name; one that is the module's is the same everywhere.
+    return _is_of_module(draft, value.partition(".")[0], at, scope)
 
 
 def _let_exist(draft: Draft, stamps: Sequence[cst.CSTNode]) -> None:
@@ -152,13 +156,30 @@ def _add_helper(draft: Draft) -> tuple[str]:
 
 
 def _begins_files(draft: Draft, values: Values) -> bool:
-    """Whether a start empties files outside of its rounds: in a folder of its own it has its own."""
+    """Whether a start empties files that its rounds write to: in a folder of its own it has its own."""
     inside = {id(call) for call in draft.calls(values.loop.node)}
+    calls = [(each, call) for each in (draft, *draft.others) for call in each.calls()]
+    added = {
+        each.source(path) for each, call in calls if mode_of(each, call)[:1] == "a" and (path := path_of(each, call))
+    }
     return any(
         mode_of(each, call).startswith("w") and id(call) not in inside
-        for each in (draft, *draft.others)
-        for call in each.calls()
-    )
+        and (not _is_whole(each, call, values) or each.source(path_of(each, call) or call) in added)
+        for each, call in calls
+    )  # fmt: skip
+
+
+def _is_whole(draft: Draft, call: cst.Call, values: Values) -> bool:
+    """Whether a file is written in one go (settings, a table at the end): there it is the same, or its last state."""
+    around = draft.parent(call)
+    if isinstance(around, cst.WithItem):
+        return not any(each is draft.parent(around) for each in draft.above(values.loop.node))
+    return isinstance(around, cst.Arg | cst.Attribute) or tail(call.func) != "open"
+
+
+def result_paths(draft: Draft) -> list[cst.BaseExpression]:
+    """Folders of results that are made or written to, and files that are saved."""
+    return [path for call in draft.calls() if (path := _folder(draft, call)) is not None]
 
 
 def _folder(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
@@ -176,23 +197,34 @@ def _in_paths(draft: Draft, values: Values, paths: Sequence[cst.BaseExpression])
     found: dict[int, cst.CSTNode] = {}
     for path in paths:
         for node in _reached(draft, path, values):
-            # A function that leads to the loop's may stand behind it in the file.
-            is_before = draft.scope(node) is not values.scope or draft.start(node) < draft.start(values.loop.top)
-            if is_before and _is_once(draft, node, values):
+            if is_made_before(draft, node, values):
                 found[id(node)] = node
     return sorted(found.values(), key=draft.start)
 
 
+def is_made_before(draft: Draft, node: cst.CSTNode, values: Values) -> bool:
+    """Whether a start makes something once, and before its rounds."""
+    # A function that leads to the loop's may stand behind it in the file.
+    is_before = draft.scope(node) is not values.scope or draft.start(node) < draft.start(values.loop.top)
+    return is_before and _is_once(draft, node, values)
+
+
 def _reached(draft: Draft, path: cst.BaseExpression, values: Values | None = None) -> Iterator[cst.CSTNode]:
-    """Every stamp that a path is made of, through names, fields and parameters."""
+    """Every stamp that a path is made of."""
+    for value in reached(draft, path, values):
+        yield from _outermost(draft, value, _bound(draft, draft.scope(value)))
+
+
+def reached(draft: Draft, path: cst.BaseExpression, values: Values | None = None) -> Iterator[cst.BaseExpression]:
+    """Everything that a path is made of, through names, fields and parameters."""
     waiting: list[tuple[cst.BaseExpression, int]] = [(path, _DEPTH)]
     seen: set[tuple[str, int]] = set()
     while waiting:
         value, depth = waiting.pop()
         scope = draft.scope(value)
         bound = _bound(draft, scope)
-        yield from _outermost(draft, value, bound)
-        for name in _names(draft, value):
+        yield value
+        for name in names_in(draft, value):
             # What a round binds has a name of its own in each.
             is_own = values is not None and scope is values.scope and name in values.bound
             if (name, id(scope)) not in seen and not is_own and depth:
@@ -229,7 +261,7 @@ def _handed_in(draft: Draft, scope: Scope, name: str) -> Iterator[cst.BaseExpres
             yield given
 
 
-def _names(draft: Draft, value: cst.CSTNode) -> set[str]:
+def names_in(draft: Draft, value: cst.CSTNode) -> set[str]:
     """Names and fields that a value is made of: `stamp`, `args.out`."""
     return {dotted(each) for each in (value, *draft.below(value)) if isinstance(each, cst.Name | cst.Attribute)} - {""}
 
