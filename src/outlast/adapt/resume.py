@@ -26,6 +26,7 @@ from outlast.adapt.resuming.cells import is_mindspore, mindspore_state
 from outlast.adapt.resuming.celluses import CellUses
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.counters import find_counting, find_loops, find_while_loops, is_named, named_first
+from outlast.adapt.resuming.earlier import keep_earlier
 from outlast.adapt.resuming.inject import inject, is_steady
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.numbered import find_numbered, keep_numbered
@@ -367,6 +368,7 @@ def _refuse_loop(draft: Draft, values: Values) -> None:
         raise Refusal(f"{early[0]} goes from one round to the next but is not there before the loop", loop.node,
                       "give it a value before the loop")  # fmt: skip
     keep_renewed(draft, values)
+    keep_earlier(draft, values)
     is_bound = values.outlives_its_end if loop.is_endless else not loop.is_apart or is_steady(draft, values)
     if values.outliving and not is_bound:
         raise Refusal(f"{sorted(values.outliving)[0]} is used behind the loop, and its end is computed", loop.node)

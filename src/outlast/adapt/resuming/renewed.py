@@ -24,13 +24,13 @@ _OBJECTS = re.compile(r"[A-Z]|iter$|cycle$|\w*(?:loader|dataset|generator|sample
 
 def is_due_next(draft: Draft, values: Values) -> str:
     """An expression for "the next round makes all of it anew"; empty where every round has what it needs."""
-    tests = {draft.source(test): test for name, test in _renewed(draft, values) if _is_read_on(draft, values, name)}
+    tests = {draft.source(test): test for name, test in renewed(draft, values) if _is_read_on(draft, values, name)}
     return " and ".join(f"({_next(draft, values, test)})" for test in tests.values())
 
 
 def keep_renewed(draft: Draft, values: Values) -> None:
     """Keep what only some rounds make; refuse an iterator of which nobody can tell in which rounds that is."""
-    for name, test in _renewed(draft, values):
+    for name, test in renewed(draft, values):
         if not _is_read_on(draft, values, name):
             values.occasional.add(name)
             continue
@@ -41,7 +41,7 @@ def keep_renewed(draft: Draft, values: Values) -> None:
             raise Refusal(said, values.loop.node, "make it before the loop, or in each round")
 
 
-def _renewed(draft: Draft, values: Values) -> Iterator[tuple[str, cst.BaseExpression]]:
+def renewed(draft: Draft, values: Values) -> Iterator[tuple[str, cst.BaseExpression]]:
     """Names that are bound only under a condition on the count, and used in each round, with that condition."""
     body = values.loop.node.body
     for branch in body.body:
