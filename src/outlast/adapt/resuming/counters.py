@@ -39,7 +39,7 @@ class Loop:
 
     node: cst.For | cst.While
     variable: str
-    counter: cst.Call | None  # range(…), trange(…) or count(…); None where the loop counts by itself
+    counter: cst.Call | None  # range(…), trange(…), arange(…) or count(…); None where the loop counts by itself
     top: cst.CSTNode  # the statement that counts: the loop, or the line before it that names the counter
     is_apart: bool = False  # it counts where the loop only finds a name, with other statements in between
     numbered: cst.Call | None = None  # enumerate(range(…)), which counts beside it
@@ -247,10 +247,20 @@ def _counter(draft: Draft, node: cst.BaseExpression) -> cst.Call | None:
     name = tail(node.func)
     if name in ("range", "trange", "xrange"):
         return node if name != "xrange" and len(places(node)) in (1, 2, 3) else None
+    if draft.resolve(node.func) == "numpy.arange":
+        return node if _counts_whole(node) else None
     if draft.resolve(node.func) == "itertools.count":
         return node if len(node.args) == len(places(node)) < 2 else None
     first = positional(node, 0)
     return _counter(draft, first) if name in _BARS and first is not None else None
+
+
+def _counts_whole(call: cst.Call) -> bool:
+    """`np.arange(0, epochs)`: by whole numbers, as fractions would add up to something else after a stop."""
+    given = [arg.value for arg in places(call)]
+    is_whole = not any(isinstance(each, cst.Float) for each in given)
+    is_step = len(given) < 3 or isinstance(given[2], cst.Integer)
+    return len(given) == len(call.args) in (1, 2, 3) and is_whole and is_step
 
 
 def _named(draft: Draft, loop: cst.For, name: str) -> tuple[cst.BaseExpression | None, cst.CSTNode]:

@@ -82,17 +82,15 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
         origin = values.origins[name]
         made = tail(origin.func) if isinstance(origin, cst.Call) else ""
         is_rebound = name in values.bound
-        if name in without or made in NOT_KEPT or (made in PASSING and not is_rebound):
+        # `losses = state["losses"]` of the script's own checkpoint is what `losses = []` was before.
+        is_held = any(isinstance(value, cst.List | cst.Dict | cst.Set) for _, value in values.bindings.get(name, []))
+        if name in without or made in NOT_KEPT or (made in PASSING and not is_rebound and not is_held):
             continue
         if isinstance(origin, cst.Call) and ENVIRONMENTS.fullmatch(draft.resolve(origin.func)):
             continue  # it is told that it begins anew
         if name == "self" or (origin is not None and any(isinstance(e, cst.Lambda) for e in draft.below(origin))):
             continue
-        # `losses = state["losses"]` of the script's own checkpoint is what `losses = []` was before.
-        is_kept = _is_kept(draft, origin, made) or any(
-            isinstance(value, cst.List | cst.Dict | cst.Set) for _, value in values.bindings.get(name, [])
-        )
-        is_kept = is_kept or is_container_given_back(draft, values, name)
+        is_kept = is_held or _is_kept(draft, origin, made) or is_container_given_back(draft, values, name)
         if torch and not is_rebound and not is_kept:
             if isinstance(origin, cst.Call) and _is_updated(draft, values, name):
                 said = f"{name} starts anew in each stint"
