@@ -6,10 +6,15 @@ import re
 
 import libcst as cst
 
-from outlast.migrate.tree import dotted
+from outlast.migrate.tree import dotted, inner, positional
 
 #: What scripts set up before they import more.
 _PREPARED = re.compile(r"(?:sys\.path|os\.environ|warnings|matplotlib|mpl|logging|plt)\b")
+#: What they say and set there, by plain words.
+_SAYING = re.compile(r"print|\w+\.set_\w+")
+_WORDS = (cst.SimpleString, cst.Integer, cst.Float, cst.Name, cst.Attribute)
+#: What only empties the screen; any other command may fetch something.
+_CLEARS = re.compile(r"(?:cls|clear|\W)+")
 
 #: Names that Python keeps for what a file says of itself.
 _SAID = re.compile(r"__\w+__")
@@ -32,11 +37,17 @@ def is_telling(statement: cst.CSTNode) -> bool:
 
 
 def is_preparing(statement: cst.CSTNode) -> bool:
-    """`sys.path.append(…)`, `os.environ["X"] = "1"`, `matplotlib.use("Agg")`."""
+    """`sys.path.append(…)`, `os.environ["X"] = "1"`, `matplotlib.use("Agg")`, `print("importing")`."""
+    if is_docstring(statement):  # a cell of text in what was a notebook
+        return True
     line = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1 else None
     at: cst.CSTNode | None = None
     if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call):
         at = line.value.func
+        if dotted(at) == "os.system":
+            return bool(_CLEARS.fullmatch(inner(positional(line.value, 0))))
+        if _SAYING.fullmatch(dotted(at)):
+            return all(isinstance(arg.value, _WORDS) for arg in line.value.args)
     elif isinstance(line, cst.Assign) and isinstance(line.targets[0].target, cst.Subscript):
         at = line.targets[0].target.value
     return at is not None and bool(_PREPARED.match(dotted(at)))

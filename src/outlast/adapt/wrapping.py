@@ -29,14 +29,14 @@ def wrap_method(draft: Draft, call: cst.Call, helper: str, given: Sequence[str])
 def add_helpers(draft: Draft, user: cst.CSTNode, names: Sequence[str], lines: Sequence[str]) -> None:
     """Put definitions behind the imports at the top, or, where what they need is imported later, before their user."""
     roots = {name.partition(".")[0] for name in names}
-    bound = [each for each in draft.module.body if roots & set(_imported(each))]
+    bound = [each for each in draft.module.body if roots & set(imported_by(each))]
     if all(draft.start(each) < draft.start(draft.first) for each in bound):
         draft.add_on_top(lines)
     else:
         draft.add_before(draft.top_statement(user), [*lines[lines[0] == "" :], ""])
 
 
-def _imported(statement: cst.CSTNode) -> list[str]:
+def imported_by(statement: cst.CSTNode) -> list[str]:
     """Names that a statement of the module imports."""
     found = []
     for node in [statement, *_below(statement)]:

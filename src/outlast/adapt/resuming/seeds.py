@@ -15,6 +15,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.drawing import Draw, draws_of, reseeds
 from outlast.adapt.resuming.ranks import are_several
 from outlast.adapt.resuming.state import RULE
+from outlast.adapt.wrapping import imported_by
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
 
@@ -66,7 +67,7 @@ def _lines(draft: Draft, sources: list[str], value: str, *, is_early: bool) -> t
     ]
     for source in sources:
         module = draft.names.name_for(source, [draft.module])
-        if (module and is_early) or (not module and draft.is_unbound(source)):
+        if (module and (is_early or _is_late(draft, module))) or (not module and draft.is_unbound(source)):
             module = source
             modules.append(source)
         elif not module:  # the script has something else of that name
@@ -74,3 +75,9 @@ def _lines(draft: Draft, sources: list[str], value: str, *, is_early: bool) -> t
             modules += ["importlib"] if "importlib" not in modules else []
         lines.append(f"    {module}.{_SEEDERS[source]}({seed})")
     return lines, modules
+
+
+def _is_late(draft: Draft, name: str) -> bool:
+    """Whether the script imports what it calls so behind the place of the lines."""
+    bound = [statement for statement in draft.module.body if name in imported_by(statement)]
+    return bool(bound) and all(draft.start(each) >= draft.start(draft.first) for each in bound)
