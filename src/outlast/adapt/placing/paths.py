@@ -351,9 +351,11 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     text = text_of(literal)
     if not text.strip("./") and text and any(use.is_folder and argument(use.sink.call, "download") for use in uses):
         return True  # a data set that is fetched to where the script runs
+    if text in (".", "./") and all(map(_is_read_below, uses)):
+        return True  # what lies beside the script: `os.path.join("./", "train")`
     if not text.strip("./") and any(use.role is Role.OUTPUT and (use.after or use.is_folder) for use in uses):
         # Results beside the script; a folder that is only made there may be for anything.
-        return not all(use.sink.makes for use in uses) and not any(use.is_stem for use in uses)
+        return not all(use.sink.makes for use in uses) and not (text and any(use.is_stem for use in uses))
     if not text.strip("./~") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):
         return False
     is_data = _DATA_FOLDER.fullmatch(text) and all(use.role is Role.DATA and use.sink.path is literal for use in uses)
@@ -369,6 +371,11 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     return True
 
 
+def _is_read_below(use: Use) -> bool:
+    """Whether data is read that lies somewhere below a folder."""
+    return use.role is Role.DATA and not use.sink.is_guess and not use.sink.makes and bool(use.after.strip("/"))
+
+
 def _holds_others(text: str, groups: Sequence[Sequence[Use]]) -> bool:
     others = [
         text_of(use.literal) for uses in groups for use in uses if use.literal is not None and use.role is Role.DATA
@@ -378,7 +385,7 @@ def _holds_others(text: str, groups: Sequence[Sequence[Use]]) -> bool:
 
 def _is_certain(draft: Draft, literal: Literal, text: str) -> bool:
     why = ""
-    if ("\\" in text and isinstance(literal, cst.FormattedString)) or "//" in text:
+    if "\\" in text and isinstance(literal, cst.FormattedString):
         why = "is spelled in a way that cannot be divided safely"
     elif literal.lpar or isinstance(draft.parent(literal), cst.ConcatenatedString):
         why = "is put together from several literals"

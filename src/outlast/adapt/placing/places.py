@@ -19,7 +19,7 @@ from outlast.adapt.placing.apart import by_name, is_way
 from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import stem_of
 from outlast.adapt.placing.paths import Paths
-from outlast.adapt.placing.sites import Site, declaring, enclosed
+from outlast.adapt.placing.sites import Site, declaring, enclosed, length_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.spelling import UNKNOWN
 from outlast.adapt.placing.tails import Tails
@@ -30,7 +30,7 @@ from outlast.migrate.tree import argument, opening, tail
 #: where a path is filled in when the script runs
 _OPEN = re.compile(r"\0|%[-0-9.]*[a-zA-Z(]|\{")
 #: what a path begins with before its folders have names: it stays in the default
-_BASE = re.compile(r"(?:(?:\.{1,2}|~)(?:/|$))+")
+_BASE = re.compile(r"(?:(?:\.{1,2}|~)(?:/+|$))+")
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,13 @@ class Places:
         """How many characters of a site's text give way."""
         if site.is_absolute:
             common = _common([each.folders for each in self.every if each.is_absolute])
-            return len("/".join(site.text.split("/")[: len(common)]))
+            return length_of(site.text, len(common))
         base = base_of(site.text)
         near = [each for each in self.every if not each.is_absolute]
         # What is joined as a whole keeps its folders; a path that shares them must do so, too.
         is_apart = any("/" in wrap.text for wrap in self.wraps)
         common = _common([_names(each) for each in near]) if self._has_one_base() and not is_apart else []
-        rest = "/".join(common)
-        return min(len(base) + len(rest), len(site.text)) if rest else len(base.rstrip("/"))
+        return len(base) + length_of(site.text[len(base) :], len(common)) if common else len(base.rstrip("/"))
 
 
 def base_of(text: str) -> str:
@@ -207,7 +206,7 @@ def _below(draft: Draft, site: Site, below: str, value: str) -> str:
     given = f'os.path.join({value}, "{below}") if {value} else '
     if not site.is_open:
         return enclosed(draft, site.literal, given + draft.source(site.literal))
-    root, rest = _divided(draft, site, len("/".join(site.folders)))
+    root, rest = _divided(draft, site, length_of(site.text, len(site.folders)))
     return f"os.path.join({given}{root}, {rest})"
 
 
@@ -215,11 +214,13 @@ def _divided(draft: Draft, site: Site, cut: int) -> tuple[str, str]:
     """A literal as two; the old spelling is kept byte for byte."""
     source, start = draft.source(site.literal), opening(site.literal)
     quote = source[start - 1]
-    return f"{quote}{site.text[:cut]}{quote}", source[:start] + source[start + cut :].removeprefix("/")
+    return f"{quote}{site.text[:cut]}{quote}", source[:start] + source[start + cut :].lstrip("/")
 
 
 def _expression(draft: Draft, site: Site, cut: int, value: str) -> str:
     """`value or "root"`, joined with the rest of the path."""
+    if not site.text and not site.is_formatted and not site.is_here:
+        return f"os.path.join({value} or {draft.source(site.literal)}, {draft.source(site.literal)})"  # a name follows
     if (len(site.text) == cut and not site.is_formatted) or site.is_here:
         return enclosed(draft, site.literal, f"{value} or {draft.source(site.literal)}")
     root, rest = _divided(draft, site, cut)

@@ -13,6 +13,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.placing.sources import Literal
 from outlast.migrate.tree import inner
 
+_SLASHES = re.compile(r"/+")
 _DRIVE = re.compile(r"[A-Za-z]:/")
 _PLACEHOLDER = re.compile(r"%[-0-9.]*[a-zA-Z(]|\{|[*?]")
 
@@ -36,7 +37,8 @@ class Site:
     @property
     def folders(self) -> list[str]:
         """The folders of the path, without a leading `./`."""
-        folder = self.text.rstrip("/") if self.is_folder and not self.is_formatted else self.text.rpartition("/")[0]
+        text = _SLASHES.sub("/", self.text)
+        folder = text.rstrip("/") if self.is_folder and not self.is_formatted else text.rpartition("/")[0]
         folder = folder.rpartition("/")[0] if self.keeps_name else folder
         parts = folder.split("/") if folder or self.text.startswith("/") else []
         # A folder whose name is filled in or found later must stay where the filling in finds it.
@@ -57,6 +59,12 @@ class Site:
     def is_opaque(self) -> bool:
         """A path of Windows: nothing below it can be told apart where there are only slashes."""
         return "\\" in self.text
+
+
+def length_of(text: str, parts: int) -> int:
+    """How far the first names of a path go; several slashes in a row are one."""
+    ends = [found.start() for found in _SLASHES.finditer(text)] + [len(text)]
+    return ends[min(parts, len(ends)) - 1] if parts else 0
 
 
 def is_text(node: cst.CSTNode | None) -> TypeGuard[Literal]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+import libcst as cst
+
 from outlast.adapt.arguments.setup import Option, Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role, old_variable
@@ -12,6 +14,9 @@ from outlast.adapt.placing.sites import declaring
 from outlast.adapt.placing.tails import Tails
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument
+
+#: stands for the old place in the expression of the new one
+_EACH = "\0"
 
 
 def relax(draft: Draft, setup: Setup, option: Option, name: str) -> bool:
@@ -76,10 +81,9 @@ def wire_options(
             advice = f"pass it yourself: outlast run … -- {own.upper()}"
             draft.say(Kind.HAND, "options", where, f"{own} must be given, and --{name} cannot stand for it", advice)
             continue
-        each = "each" if option.is_many else target
-        new = value if whole else tails.of(value, each)
+        new = value if whole else tails.of(value, _EACH)
         if own in parents:
-            new = f"os.path.join({value}, os.path.relpath({each}, {setup.own_value(parents[own])}))"
+            new = f"os.path.join({value}, os.path.relpath({_EACH}, {setup.own_value(parents[own])}))"
         if is_folder and (option.default.endswith("/") or (own in stems and not option.default)):
             # The script may go on with a name right behind it.
             is_plain = not whole and new.startswith("os.path.join(")
@@ -87,7 +91,10 @@ def wire_options(
         kind = argument(option.call, "type") if option.call is not None else None
         if kind is not None and draft.resolve(kind.value) in ("pathlib.Path", "pathlib.PurePath"):
             new = f"{draft.source(kind.value)}({new})"  # the script may divide it
-        new = f"[{new} for each in {target}]" if option.is_many else new
+        one = new.replace(_EACH, target)
+        new = f"[{new.replace(_EACH, 'each')} for each in {target}]" if option.is_many else one
+        if option.is_many and _is_one_by_default(option):
+            new += f" if isinstance({target}, list) else {one}"
         is_open = not whole and not option.default and not option.is_required and not option.is_positional
         asked = option.asked(target, is_set=not whole) or (target if is_open else "")
         changes = [f"{target} = {new}"]
@@ -119,6 +126,12 @@ def wire_options(
     if any("os." in line for line in lines):
         draft.need_import("os")
     return [f"if {value}:", *lines, *endings] if lines else []
+
+
+def _is_one_by_default(option: Option) -> bool:
+    """Whether there is one text where words of the command line make a list: argparse takes a default as it is."""
+    default = argument(option.call, "default") if option.call is not None else None
+    return default is not None and isinstance(default.value, cst.BaseString)
 
 
 def _parents(setup: Setup, options: dict[str, bool]) -> dict[str, str]:

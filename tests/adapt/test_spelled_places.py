@@ -1,0 +1,87 @@
+"""Places that are spelled in a way of their own: two slashes, the folder itself, nothing at all before a name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checked import adapt, said
+from stage import play
+
+from outlast.migrate.engine import Kind
+
+HEAD = "import os\nimport numpy as np\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "files"),
+    [
+        ('a = np.load(".//a.npy")', ["a.npy"]),
+        ('a = np.load("rows//a.npy")', ["a.npy"]),
+        ('a = np.load(".//rows//a.npy")\nb = np.load("./rows/b.npy")', ["a.npy", "b.npy"]),
+        ('a = np.load("rows//one//a.npy")\nb = np.load("rows/two/b.npy")', ["one/a.npy", "two/b.npy"]),
+        ('part = "a"\na = np.load(f".//rows//{part}.npy")', ["a.npy"]),
+        ('root = "./"\na = np.load(os.path.join(root, "a.npy"))', ["a.npy"]),
+        ('root = "."\na = [np.load(os.path.join(root, x, "a.npy")) for x in ("u", "v")][0]', ["u/a.npy", "v/a.npy"]),
+        ('a = np.load("./" + "a.npy")', ["a.npy"]),
+    ],
+)
+def test_data_follows_its_option_however_it_is_spelled(script, files, tmp_path):
+    done = adapt(f"{HEAD}{script}\nprint(a.sum())\n")
+    assert "nothing reads" not in said(done, Kind.DIFFERS)
+    given, empty = tmp_path / "given", tmp_path / "empty"
+    empty.mkdir()
+    for name in files:
+        (given / name).parent.mkdir(parents=True, exist_ok=True)
+        np.save(given / name, np.ones(3))
+    assert play(done.text, empty, f"--data_url={given}").output == "3.0\n"
+
+
+def test_settings_beside_the_script_and_the_list_of_its_folder_stay_there():
+    text = f'{HEAD}import json\nc = json.load(open(os.path.join("./", "config.json")))\nprint(os.listdir("./"))\n'
+    done = adapt(text).text
+    assert 'os.path.join("./", "config.json")' in done
+    assert 'os.listdir("./")' in done
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'def save(path=""):\n    np.save(path + "a.npy", 1)\nsave()\nsave("best_")\n',
+        'def save(path=""):\n    np.save(f"{path}a.npy", 1)\nsave()\nsave("best_")\n',
+        'tag = ""\nnp.save(tag + "a.npy", 1)\nnp.save("best_" + "a.npy", 1)\n',
+        'def save(path=""):\n    np.save(path + "a.npy", 1)\nsave()\nsave("best_")\nprint(np.load("a.npy"))\n',
+    ],
+)
+def test_results_lie_in_the_folder_where_nothing_stands_before_their_names(script, tmp_path):
+    done = adapt(HEAD + script)
+    before, empty = tmp_path / "before", tmp_path / "empty"
+    for folder in (before, empty):
+        folder.mkdir()
+    play(done.text, before)
+    assert sorted(path.name for path in before.iterdir()) == ["a.npy", "best_a.npy"]
+    play(done.text, empty, f"--train_url={tmp_path / 'out'}")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.npy", "best_a.npy"]
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == []
+
+
+@pytest.mark.parametrize(("words", "expected"), [((), "'a.npy'"), (("--rows", "a.npy", "b.npy"), "['a.npy', 'b.npy']")])
+def test_an_option_for_several_files_keeps_the_one_that_it_has_by_itself(words, expected, tmp_path):
+    text = """
+        import argparse, os
+        import numpy as np
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--rows", nargs="+", default="sets/a.npy")
+        args = parser.parse_args()
+        if isinstance(args.rows, str):
+            np.load(args.rows)
+        else:
+            for path in args.rows:
+                np.load(path)
+        print(args.rows)
+    """
+    given = tmp_path / "given"
+    given.mkdir()
+    for name in ("a.npy", "b.npy"):
+        np.save(given / name, 1)
+    shown = play(adapt(text).text, tmp_path, f"--data_url={given}", *words).output
+    assert shown.replace(f"{given}/", "") == expected.strip("'") + "\n"
