@@ -242,3 +242,13 @@ def test_a_scheduler_is_known_by_what_made_it_though_accelerate_has_wrapped_it(p
     text = text.replace("    optimizer.zero_grad()", f"    optimizer.zero_grad()\n    {name}.step()")
     done = adapt(text)
     assert f'"{name}": {name}.state_dict()' in done.text and "starts anew" not in said(done, Kind.DIFFERS)
+
+
+def test_what_a_script_calls_glob_stays_what_it_is():
+    head = "from glob import glob\n"
+    text = HUGGING.format(
+        names="Trainer, TrainingArguments", maker="Trainer", folder='"out", ', train="trainer.train()"
+    )
+    done = adapt(head + text + 'print(glob("out/*"))\n')
+    assert "\nimport glob\n" not in done.text
+    assert 'importlib.import_module("glob").glob(' in done.text

@@ -10,7 +10,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.makers import class_path, is_of_program, makers, may_run
 from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
-from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal
+from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal, whole_module
 from outlast.adapt.whole import roots_of, words_of
 from outlast.adapt.wrapping import Fitted, add_helpers, wrap_method
 from outlast.migrate.engine import Kind
@@ -54,8 +54,8 @@ def _is_train(draft: Draft, call: cst.Call) -> bool:
 
 
 def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
-    draft.need_import("glob", "os")
-    go_on = draft.free("resume_train")
+    draft.need_import("os")
+    glob, go_on = whole_module(draft, "glob"), draft.free("resume_train")
     add_helpers(draft, calls[0], [], [
         "",
         f'def {go_on}(train, folder=None, name=""):',
@@ -69,7 +69,7 @@ def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
         '            args.save_strategy, args.save_total_limit = type(args.save_strategy)("epoch"), 1',
         "        results, args.output_dir = args.output_dir, os.path.join(keeps, name)",
         # The Trainer writes this file last: a checkpoint without it was cut off.
-        '        whole = glob.glob(os.path.join(args.output_dir, "checkpoint-[0-9]*", "trainer_state.json"))',
+        f'        whole = {glob}.glob(os.path.join(args.output_dir, "checkpoint-[0-9]*", "trainer_state.json"))',
         '        last = max(map(os.path.dirname, whole), key=lambda each: int(each.rpartition("-")[2]), default=None)',
         "        asked = None if resume_from_checkpoint is True else resume_from_checkpoint",
         # Scripts ask with a folder of weights to begin with, too: that one has nothing to go on from.

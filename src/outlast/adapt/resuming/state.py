@@ -149,16 +149,16 @@ def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
     used = {each.resolve(call.func) for each in files for call in each.calls()}
     is_global = any(each.startswith("numpy.random.") and each.rpartition(".")[2] not in _OWN_STATE for each in used)
     if is_global:
-        numpy = _whole_module(draft, "numpy")
+        numpy = whole_module(draft, "numpy")
         found.append(("numpy_random", f"{numpy}.random.get_state()", f"{numpy}.random.set_state({{}})"))
     is_drawn = any(each.names.name_for("random", [each.module]) for each in files)
     if is_drawn or any(each.startswith("random.") for each in used):
-        plain = _whole_module(draft, "random")
+        plain = whole_module(draft, "random")
         found.append(("random", f"{plain}.getstate()", f"{plain}.setstate({{}})"))
     return found
 
 
-def _whole_module(draft: Draft, module: str) -> str:
+def whole_module(draft: Draft, module: str) -> str:
     """What a module is called; `from random import shuffle` has only a part of it."""
     name = draft.names.name_for(module, [draft.module])
     if not name and not draft.is_unbound(module) and not _is_only_module(draft, module):

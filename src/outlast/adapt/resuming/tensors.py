@@ -22,6 +22,7 @@ from outlast.adapt.resuming.state import (
     round_pairs,
     sometimes_lines,
     sometimes_pairs,
+    whole_module,
 )
 from outlast.adapt.whole import words_of
 from outlast.migrate.engine import Kind
@@ -86,7 +87,8 @@ def _beside_lines(draft: Draft, values: Values, names: Names, tf: str, kept: lis
     ]
     if not pairs:
         return [], []
-    draft.need_import("glob", "pickle")
+    draft.need_import("pickle")
+    glob = whole_module(draft, "glob")
     held, drawn, old = (draft.free(name) for name in ("resume_file", "resume_values", "resume_old"))
     before = [
         f'    with open({names.state} + ".values", "rb") as {held}:',
@@ -96,7 +98,7 @@ def _beside_lines(draft: Draft, values: Values, names: Names, tf: str, kept: lis
         *("    " + put.format(f'{drawn}["{key}"]') for key, _, put in numbers),
     ]
     after = [
-        f'for {old} in glob.glob(os.path.join({names.path}, "*.values")):',
+        f'for {old} in {glob}.glob(os.path.join({names.path}, "*.values")):',
         f"    if {old} != str({tf}.train.latest_checkpoint({names.path})) + '.values':",
         f"        os.remove({old})",
         f'with open(os.path.join({names.path}, "state-%d.values" % {values.loop.variable}), "wb") as {held}:',
