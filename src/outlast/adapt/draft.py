@@ -15,6 +15,7 @@ from dataclasses import replace
 import libcst as cst
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
 
+from outlast.adapt.annotated import without_types
 from outlast.adapt.defined import Defined
 from outlast.adapt.edits import Edits
 from outlast.adapt.libraries import is_library
@@ -35,12 +36,11 @@ class Draft(Defined):
     def __init__(self, text: str, beside: frozenset[str] = frozenset()) -> None:
         """`beside`: modules that lie in the script's folder, and so come before packages of the same name."""
         super().__init__()
-        self.text = text
-        self._beside = beside
+        self.text, self._beside = text, beside
         self.data = text.encode()
         self.module = cst.parse_module(text)
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-        self._spans = wrapper.resolve(ByteSpanPositionProvider)
+        self._spans = without_types(self.module, wrapper.resolve(ByteSpanPositionProvider))
         self._starts = [0, *(found.end() for found in re.finditer(rb"\r\n|\r|\n", self.data))]
         self.names = Names(self.module)
         self._parents: dict[int, cst.CSTNode] = {}
