@@ -21,6 +21,8 @@ from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
 
+#: a relative path that stays below the folder that it is joined with
+_BELOW = re.compile(r"(?:\./)?[\w-]")
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,8}$")
 #: what a name of a place is called, whatever its value looks like
 _PLACE = re.compile(r"dir|path|folder|file|dest|^out|output|ckpt|checkpoint|results?$|root", re.I)
@@ -46,7 +48,7 @@ class Wrap:
         draft.insert(start, f"os.path.join({value.at(self.node)} or {quote}{quote}, ")
         draft.insert(end, ")")
         draft.need_import("os")
-        draft.say(Kind.CHANGED, "paths", self.node, f"{source} can be put below --{name}")
+        draft.say(Kind.CHANGED, "paths", self.node, f"{' '.join(source.split())} can be put below --{name}")
 
 
 class Words:
@@ -169,6 +171,7 @@ def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
     ]
     names = {flow.source(wrap.node) for wrap in found}
     leads = {_lead(flow, wrap.use) for wrap in found if wrap.use.is_folder}
+    strung = {flow.source(use.whole) for use in every if use.role is Role.OUTPUT and not use.sink.makes}
     begun = names | {_lead(flow, wrap.use) for wrap in found}
     for use in every:
         inside = shapes.folder_of(use.sink.path) if use.sink.makes else None
@@ -184,9 +187,11 @@ def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
             and _sources(flow, use) & leads
         ):
             found.append(Wrap(use, use.whole, flow.spelling.of(use.whole)))
-        elif use.role is Role.OUTPUT and isinstance(use.whole, cst.ConcatenatedString) and not use.sink.makes:
+        elif isinstance(use.whole, cst.ConcatenatedString) and not use.sink.makes:
+            # Its parts stand side by side: only the whole can be joined. What is read is a result where it is written.
             text = flow.spelling.of(use.whole)
-            found += [Wrap(use, use.whole, text)] if re.match(r"[\w-]", text) else []
+            is_ours = use.role is Role.OUTPUT or flow.source(use.whole) in strung
+            found += [Wrap(use, use.whole, text)] if is_ours and _BELOW.match(text) else []
     return list({id(wrap.node): wrap for wrap in found}.values())
 
 
