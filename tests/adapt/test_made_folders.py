@@ -1,5 +1,6 @@
 """The contract's output folder is made once, however often a program is adapted."""
 
+import pytest
 from checked import adapt
 from programs import Program
 
@@ -95,3 +96,71 @@ def test_the_folder_of_a_file_of_an_unknown_name_goes_where_the_file_goes():
     """)
     assert 'os.makedirs(os.path.dirname(os.path.join(contract.train_url or "", name)), exist_ok=True)' in done.text
     assert 'torch.save(net, os.path.join(contract.train_url or "", name + ".pth"))' in done.text
+
+
+ASKING = {
+    "a text": ('"out"', '"out/nets"'),
+    "an option": ("args.out", 'os.path.join(args.out, "nets")'),
+    "a name": ("out", "nets"),
+}
+
+
+@pytest.mark.parametrize("how", ASKING)
+def test_folders_below_one_that_is_asked_for_are_made_in_every_start(how, tmp_path):
+    asked, made = ASKING[how]
+    program = Program(tmp_path / "code", train=f"""
+        import argparse, os
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--out", default="out")
+        args = parser.parse_args()
+        out = args.out
+        nets = out + "/nets"
+        if not os.path.exists({asked}):
+            os.makedirs({asked})
+            os.mkdir({made})
+        with open({made} + "/net.txt", "w") as f:
+            f.write("net")
+    """)  # fmt: skip
+    program.adapt()
+    (tmp_path / "results").mkdir()
+    for _ in range(2):
+        ran = program.run("--train_url", str(tmp_path / "results"))
+        assert ran.code == 0, ran.error
+    assert (tmp_path / "results/nets/net.txt").is_file() or (tmp_path / "results/out/nets/net.txt").is_file()
+    assert not (tmp_path / "code/out").exists()
+    assert program.run().code == 0 and (tmp_path / "code/out/nets/net.txt").is_file()
+
+
+def test_a_folder_is_made_again_where_only_its_file_was_asked_for():
+    done = adapt("""
+        import os
+        last = "models/a/last.txt"
+        if os.path.exists(last):
+            print(open(last).read())
+        else:
+            os.makedirs("models/a")
+        with open(last, "w") as f:
+            f.write("net")
+    """)
+    assert "exist_ok=bool(contract.train_url))" in done.text
+
+
+def test_the_folder_of_an_option_is_there_for_what_is_made_in_it(tmp_path):
+    program = Program(
+        tmp_path / "code",
+        train="""
+        import argparse, os
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--output_dir", default="")
+        args = parser.parse_args()
+        nets = os.path.join(args.output_dir, "nets")
+        if not os.path.exists(nets):
+            os.mkdir(nets)
+        with open(os.path.join(nets, "net.txt"), "w") as f:
+            f.write("net")
+    """,
+    )
+    program.adapt()
+    ran = program.run("--train_url", str(tmp_path / "deep/results"))
+    assert ran.code == 0, ran.error
+    assert (tmp_path / "deep/results/nets/net.txt").is_file()

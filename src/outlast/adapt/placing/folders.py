@@ -33,7 +33,7 @@ class Guard:
     """One place that would end, ask or clear, and how it is held back."""
 
     node: cst.CSTNode
-    kind: str  # test, other branch, assert, call, make, copy
+    kind: str  # test, other branch, assert, call, make, copy, open
     what: str
 
 
@@ -61,9 +61,26 @@ def find_guards(
             found.append(Guard(sink.call, "call", f"{name} clears the output folder"))
         elif name == "copytree" and sink.role is Role.OUTPUT and argument(sink.call, "dirs_exist_ok") is None:
             found.append(Guard(sink.call, "copy", f"{name} ends the script"))
-        elif sink.makes and name in ("makedirs", "mkdir") and not _is_open(draft, sink.call, found):
+        elif sink.makes and name in ("makedirs", "mkdir") and not _is_open(draft, sink, flow, found):
             found.append(Guard(sink.call, "make", f"{name} ends the script"))
+    found += _opening(draft, flow, [sink for sink, _ in ours if sink.makes])
     return [guard for guard in {id(guard.node): guard for guard in found}.values() if not _is_done(draft, guard)]
+
+
+def _opening(draft: Draft, flow: Flow, makes: Sequence[Sink]) -> Iterator[Guard]:
+    """`if not os.path.exists("out"): os.mkdir("out/nets")`: the contract's folder is there, and what lies in it not."""
+    for sink in makes:
+        for each in draft.above(sink.call):
+            if isinstance(each, cst.FunctionDef):
+                break
+            is_asked = isinstance(each, cst.If) and isinstance(each.test, cst.UnaryOperation)
+            if not is_asked or not isinstance(each, cst.If) or not _is_in(draft, each.body, sink.call):
+                continue
+            if any(_is_above(draft, flow, place, sink) for place in _asked(draft, each.test)):
+                yield Guard(each, "open", "")
+                for other in makes:
+                    if _is_in(draft, each.body, other.call) and argument(other.call, "exist_ok") is None:
+                        yield Guard(other.call, "make", "")
 
 
 def tell_moves(draft: Draft, paths: Paths) -> None:
@@ -152,23 +169,58 @@ def _trains(draft: Draft, scope: cst.CSTNode, start: int) -> bool:
     return any(isinstance(each, cst.For | cst.While) and draft.start(each) > start for each in draft.below(scope))
 
 
+def _is_in(draft: Draft, block: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return any(each is block for each in draft.above(node))
+
+
 def _is_below(draft: Draft, node: cst.CSTNode, guard: Guard) -> bool:
     return any(each is guard.node for each in (node, *draft.above(node)))
 
 
-def _is_open(draft: Draft, call: cst.Call, found: Sequence[Guard]) -> bool:
+def _is_open(draft: Draft, sink: Sink, flow: Flow, found: Sequence[Guard]) -> bool:
     """Whether making the folder goes well where it exists: told so, or only done where it does not."""
+    call = sink.call
     told = argument(call, "exist_ok")
     if told is not None:
         return draft.source(told.value) == "True"
     for each in draft.above(call):
         if isinstance(each, cst.If) and any(guard.node is each or guard.node is each.orelse for guard in found):
             return False
-        if isinstance(each, cst.If) and re.search(r"exists|isdir|is_dir|Exists", draft.source(each.test)):
+        if isinstance(each, cst.If) and _asks_for(draft, flow, each.test, sink):
             return True
         if isinstance(each, cst.Try) and not any(_ending(draft, handler.body) for handler in each.handlers):
             return True
     return False
+
+
+def _asks_for(draft: Draft, flow: Flow, test: cst.BaseExpression, sink: Sink) -> bool:
+    """Whether a test asks for a folder, or for one that it lies in: of a file in it the answer tells nothing."""
+    asked, place = _asked(draft, test), sink.path
+    if not asked:
+        return re.search(r"exists|isdir|is_dir|Exists", draft.source(test)) is not None
+    return any(
+        draft.source(each) == draft.source(place) or flow.spelling.of(each) == flow.spelling.of(place)
+        or _is_above(draft, flow, each, sink)
+        for each in asked
+    )  # fmt: skip
+
+
+def _asked(draft: Draft, test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The places that a test asks for."""
+    calls = [call for call in (test, *draft.calls(test)) if isinstance(call, cst.Call) and tail(call.func) in _ASKS]
+    owners = [call.func.value if isinstance(call.func, cst.Attribute) else None for call in calls]
+    given = [positional(call, 0) or owner for call, owner in zip(calls, owners, strict=True)]
+    return [each for each in given if each is not None]
+
+
+def _is_above(draft: Draft, flow: Flow, folder: cst.BaseExpression, sink: Sink) -> bool:
+    """Whether what is made lies in a folder: by their texts, or because one is put together of the other."""
+    text, whole = flow.spelling.of(folder).rstrip("/"), flow.spelling.of(sink.path).rstrip("/")
+    if UNKNOWN not in text:
+        return whole.startswith(f"{text}/") and whole != text
+    name = draft.source(folder)
+    parts = {draft.source(hop.node) for use in flow.ways(sink) if use.after for hop in use.hops}
+    return draft.source(sink.path) != name and name in parts
 
 
 def hold_back(draft: Draft, guards: Sequence[Guard], value: Value, name: str) -> None:
@@ -178,6 +230,10 @@ def hold_back(draft: Draft, guards: Sequence[Guard], value: Value, name: str) ->
         if guard.kind == "make":
             assert isinstance(guard.node, cst.Call)
             _make_gently(draft, guard.node, given)
+            continue
+        if guard.kind == "open":
+            assert isinstance(guard.node, cst.If)
+            _narrow(draft, guard.node.test, f"{given} or ")
             continue
         if guard.kind == "copy":
             assert isinstance(guard.node, cst.Call)

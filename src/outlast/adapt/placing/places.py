@@ -294,15 +294,19 @@ def make_below(draft: Draft, setup: Setup, paths: Paths, value: str) -> list[str
         if wrap.use.option and wrap.use.after.startswith("/")
     }  # fmt: skip
     written = [*(use for use, _ in paths.written), *words.values()]
-    made = {(use.option, use.after) for use in written if use.option and use.sink.makes}
+    made = {(use.option, use.after, _makes_one(use)) for use in written if use.option and use.sink.makes}
     found: set[tuple[str, ...]] = set()
     for use in written:
-        is_word = id(use.sink) in words
-        if not (is_word or options.get(use.option)) or use.sink.is_folder or not use.after:
+        is_word, is_one = id(use.sink) in words, _makes_one(use)
+        if not (is_word or options.get(use.option)) or (use.sink.is_folder and not is_one) or not use.after:
             continue
         below = use.after.rpartition("/")[0]
         target = setup.own_value(use.option)
-        if UNKNOWN in below or any(own == use.option and (after + "/").startswith(below + "/") for own, after in made):
+        is_made = any(
+            own == use.option and (after == below or (after.startswith(below + "/") and not (is_one and one)))
+            for own, after, one in made
+        )  # fmt: skip
+        if UNKNOWN in below or is_made:
             continue
         parts = [*([value] if is_word else []), target, *([f'"{below.strip("/")}"'] if below.strip("/") else [])]
         folder = f"os.path.join({', '.join(parts)})" if len(parts) > 1 else target
@@ -314,8 +318,13 @@ def make_below(draft: Draft, setup: Setup, paths: Paths, value: str) -> list[str
     return [f"if {value}:", *(f"    {line}" for lines in sorted(found) for line in lines)] if found else []
 
 
+def _makes_one(use: Use) -> bool:
+    """Whether a folder is made without those that it lies in."""
+    return use.sink.makes and tail(use.sink.call.func) == "mkdir" and argument(use.sink.call, "parents") is None
+
+
 def _needed(draft: Draft, use: Use, full: str, cut: int, made: set[str]) -> set[str]:
-    makes_one = use.sink.makes and tail(use.sink.call.func) == "mkdir" and argument(use.sink.call, "parents") is None
+    makes_one = _makes_one(use)
     if use.sink.is_folder and not makes_one and not use.sink.expects:
         return set()
     folder = full.rstrip("/") if use.sink.expects and not use.after else full.rpartition("/")[0]
