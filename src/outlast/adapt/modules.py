@@ -7,7 +7,7 @@ in a module is run when it is imported, except behind `if __name__ == "__main__"
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from outlast.adapt.composed import Read, composed_paths
@@ -47,10 +47,10 @@ def find_modules(script: str, text: str, read: Read) -> list[Module]:
     if entry is None:
         return []
     found: dict[str, Module | None] = {script: entry}
-    waiting = [entry]
+    waiting, above = [entry], (*_added(entry.tree), *_ABOVE)
     while waiting and len(found) <= _MOST:
         module = waiting.pop(0)
-        for path in _imported(module, read):
+        for path in _imported(module, read, above):
             if path not in found:
                 found[path] = _parsed(path, read(path) or "")
                 waiting += [each] if (each := found[path]) is not None else []
@@ -61,6 +61,50 @@ def find_modules(script: str, text: str, read: Read) -> list[Module]:
     return modules
 
 
+def folders_up(text: str) -> int:
+    """How far above its own folder a script looks for modules: 1 for `sys.path.append(dirname(dirname(__file__)))`."""
+    entry = _parsed("", text)
+    return max((each.count("../") for each in _added(entry.tree)), default=0) if entry is not None else 0
+
+
+def _added(tree: ast.Module) -> list[str]:
+    """The folders that a script puts on `sys.path`, from its own one."""
+    nodes = list(ast.walk(tree))
+    values = {
+        each.id: node.value for node in nodes if isinstance(node, ast.Assign)
+        for each in node.targets if isinstance(each, ast.Name)
+    }  # fmt: skip
+    added = [
+        _folder(node.args[-1], values) for node in nodes
+        if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in ("sys.path.append", "sys.path.insert")
+    ]  # fmt: skip
+    found = [f"{'../' * up}{''.join(f'{name}/' for name in names)}" for up, names in added if up <= len(_ABOVE)]
+    return [each for each in dict.fromkeys(found) if each]
+
+
+def _folder(node: ast.AST, values: dict[str, ast.expr], depth: int = 4) -> tuple[int, list[str]]:
+    """How many folders up an expression leads, and by which names down again."""
+    up, names = 0, list[str]()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call):
+            up += _called(each) == "dirname"
+        elif isinstance(each, ast.Attribute):
+            up += each.attr == "parent"
+        elif isinstance(each, ast.Subscript) and isinstance(each.value, ast.Attribute):
+            index = each.slice.value if isinstance(each.slice, ast.Constant) else 0
+            up += index + 1 if each.value.attr == "parents" and isinstance(index, int) else 0
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+            parts = each.value.split("/")
+            up += parts.count("..")
+            names += [part for part in parts if part not in ("", ".", "..")]
+        elif isinstance(each, ast.Name) and each.id == "__file__":
+            up -= 1  # the first step up from a file is the folder that it lies in
+        elif isinstance(each, ast.Name) and each.id in values and depth:
+            more, below = _folder(values[each.id], values, depth - 1)
+            up, names = up + more, below + names
+    return max(up, 0) if depth == 4 else up, names
+
+
 def _parsed(path: str, text: str) -> Module | None:
     try:
         return Module(path, text, ast.parse(text.removeprefix("\ufeff")))
@@ -68,16 +112,16 @@ def _parsed(path: str, text: str) -> Module | None:
         return None
 
 
-def _imported(module: Module, read: Read) -> Iterator[str]:
+def _imported(module: Module, read: Read, above: Sequence[str]) -> Iterator[str]:
     """Paths of what a file imports, wherever in it."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield from _files("", alias.name, read)
+                yield from _files("", alias.name, read, above)
         elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__") and node.args:
             given = node.args[0]
             if isinstance(given, ast.Constant) and isinstance(given.value, str):
-                yield from _files("", given.value, read)
+                yield from _files("", given.value, read, above)
             else:
                 composed = list(composed_paths(module.tree, given, read))
                 module.composed |= set(composed)
@@ -85,30 +129,30 @@ def _imported(module: Module, read: Read) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             folder = module.path.split("/")[: -node.level] if node.level else []
             start = "/".join(folder) + ("/" if folder else "")
-            if not node.level and is_library(node.module or "") and not _at(start, node.module or "", read):
+            if not node.level and is_library(node.module or "") and not _at(start, node.module or "", read, above):
                 continue
-            yield from _files(start, node.module or "", read)
+            yield from _files(start, node.module or "", read, above)
             for alias in node.names:
                 name = f"{node.module}.{alias.name}" if node.module else alias.name
-                yield from _at(start, name, read)
+                yield from _at(start, name, read, above)
 
 
 def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
-def _files(start: str, name: str, read: Read) -> Iterator[str]:
+def _files(start: str, name: str, read: Read, above: Sequence[str]) -> Iterator[str]:
     """The module and the packages that it lies in, which are run, too."""
     parts = name.split(".") if name else []
     for count in range(1, len(parts) + 1):
-        yield from _at(start, ".".join(parts[:count]), read)
+        yield from _at(start, ".".join(parts[:count]), read, above)
 
 
-def _at(start: str, name: str, read: Read) -> list[str]:
+def _at(start: str, name: str, read: Read, above: Sequence[str]) -> list[str]:
     """The file of a module, in a folder or from where a script of a subfolder may be started."""
     path = name.replace(".", "/")
-    above = () if start or is_library(name) else _ABOVE
-    files = [f"{root}{path}{ending}" for root in (start, *above) for ending in (".py", "/__init__.py")]
+    roots = (start, *(() if start or is_library(name) else above))
+    files = [f"{root}{path}{ending}" for root in roots for ending in (".py", "/__init__.py")]
     return [each for each in files if name and read(each) is not None][:1]
 
 

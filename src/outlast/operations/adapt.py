@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Contracts whose platform can start something other than the script itself.
 _WITH_ENTRY = ("modelarts", "modelarts-v1")
+#: What lies at the top of a project.
+_PROJECT = (".git", "pyproject.toml", "setup.py", "requirements.txt")
 #: A larger module is data in the form of code.
 _LARGEST_BYTES = 200_000
 
@@ -94,7 +96,7 @@ def adapt(
     except SourceError as error:
         raise UsageError(f"{script} cannot be read: {error}") from None
     needs = CONTRACTS[contract]
-    folder = _Folder(path.parent)
+    folder = _Folder(path.parent, source.text)
     done = adapt_text(source.text, needs, _beside(path), script=path.name, read=folder.read)
     found = Adaptation(str(path), contract, done.lacks, done.setup)
     found.files.append(FileReport(str(path), done.findings, source.text, done.text))
@@ -117,9 +119,9 @@ def _shown(script: Path, name: str) -> str:
 class _Folder:
     """The modules in a script's folder, as they are read."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, script: str) -> None:
         self._folder = folder
-        self._top = _project_of(folder)
+        self._top = _project_of(folder, script)
         self._seen: dict[str, str | None] = {}
         self.sources: dict[str, Source] = {}
 
@@ -146,13 +148,19 @@ class _Folder:
         return self.sources[name].text
 
 
-def _project_of(folder: Path) -> Path:
-    """The folder of the project that a script's folder belongs to; that folder itself where nothing shows it."""
+def _project_of(folder: Path, script: str) -> Path:
+    """The folder of the project that a script's folder belongs to; that folder itself where nothing shows it.
+
+    A copy without git shows it, too, where the script looks for modules above its own folder.
+    """
+    from outlast.adapt.modules import folders_up
+
     folder = folder.resolve()
-    for each in (folder, *folder.parents[:3]):
-        if any((each / name).exists() for name in (".git", "pyproject.toml", "setup.py", "requirements.txt")):
+    named = folders_up(script)
+    for up, each in enumerate((folder, *folder.parents[:3])):
+        if up >= named and any((each / name).exists() for name in _PROJECT):
             return each
-    return folder
+    return (folder, *folder.parents)[min(named, len(folder.parents))]
 
 
 def _beside(script: Path) -> frozenset[str]:
