@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from outlast.adapt.draft import Draft
+from outlast.adapt.needs import Role
 from outlast.adapt.placing.sites import Site
+from outlast.migrate.engine import Kind
+
+_SLASHES = re.compile(r"[\\/]+")
 
 
 def is_way(site: Site) -> bool:
@@ -32,3 +38,17 @@ def by_name(sites: Sequence[Site]) -> dict[int, str] | None:
 
 def _root(site: Site) -> str:
     return "/".join(site.folders)
+
+
+def last_name(site: Site) -> str:
+    return _SLASHES.split(site.text.rstrip("\\/"))[-1]
+
+
+def tell_last_names(draft: Draft, opaque: Sequence[Site], role: Role, name: str) -> None:
+    """Of places of Windows in several folders: that the contract's one must hold them by their last names."""
+    folders = {tuple(_SLASHES.split(site.text.rstrip("\\/"))[:-1]) for site in opaque}
+    if role is Role.OUTPUT or len(folders) < 2:
+        return
+    held = ", ".join(sorted({last_name(site) for site in opaque}))
+    said = f"what lay in several places is looked for by its last name: --{name} must hold {held}"
+    draft.say(Kind.DIFFERS, "paths", opaque[0].literal, said)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import libcst as cst
 
-from outlast.adapt.draft import Draft
-from outlast.adapt.placing.shapes import names
-from outlast.migrate.tree import dotted, tail
+from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.placing.shapes import is_argument, names
+from outlast.migrate.tree import dotted, inner, tail
+
+#: a folder that is told from where the script runs
+_BESIDE = re.compile(r"(?:\.{0,2}/)*[\w -][\w. -]*(?:/[\w. -]+)*/?")
 
 Values = dict[tuple[int, str], list[cst.BaseExpression]]
 
@@ -25,6 +29,15 @@ class Bindings:
         self.fields: dict[str, list[cst.BaseExpression]] = {}
         for node in draft.nodes:
             self._note(node)
+
+    def scopes(self, node: cst.CSTNode) -> list[Scope | cst.ClassDef]:
+        """The scope of a node and those around it; the body of a class sees its own names first, its methods do not."""
+        inside = self._draft.scope(node)
+        around = [each for each in self._draft.above(inside) if isinstance(each, cst.FunctionDef | cst.Module)]
+        home = next(
+            (each for each in self._draft.above(node) if isinstance(each, cst.ClassDef | cst.FunctionDef)), None
+        )
+        return [*([home] if isinstance(home, cst.ClassDef) else []), inside, *around]
 
     def of_field(self, node: cst.Attribute) -> list[cst.BaseExpression]:
         """What a field is set to; where several classes have one of that name, `self.root` is that of its own class."""
@@ -54,6 +67,14 @@ class Bindings:
                 return values
             before = each
         return values
+
+    def are_alternatives(self, values: Sequence[cst.BaseExpression]) -> bool:
+        """Whether a start has one of them: folders beside the script, or one that is asked for first.
+
+        `if full: root = "rows" else: root = "some"`, `try: root = sys.argv[1] except IndexError: root = "rows"`.
+        """
+        is_here = all(_BESIDE.fullmatch(inner(each)) or is_argument(self._draft, each) for each in values)
+        return is_here and all(self._is_instead(late, early) for early, late in pairwise(values))
 
     def _reads(self, value: cst.BaseExpression, name: str) -> bool:
         return any(isinstance(each, cst.Name) and each.value == name for each in (value, *self._draft.below(value)))
@@ -93,11 +114,13 @@ class Bindings:
                 self.assigned.setdefault((id(self._draft.scope(node)), name), []).append(cst.Ellipsis())
 
     def _is_instead(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
-        """Whether a line runs only where the other one does not: behind `else`."""
+        """Whether a line runs only where the other one does not: behind `else`, or `except`."""
         blocks = {id(each) for each in self._draft.above(other)}
         return any(
-            isinstance(owner, cst.If) and owner.orelse is each and id(owner.body) in blocks
+            id(owner.body) in blocks
+            and (isinstance(each, cst.ExceptHandler) or (isinstance(owner, cst.If) and owner.orelse is each))
             for each, owner in pairwise(self._draft.above(node))
+            if isinstance(owner, cst.If | cst.Try)
         )
 
     def _bind(self, target: cst.CSTNode, value: cst.BaseExpression) -> None:
@@ -107,8 +130,8 @@ class Bindings:
             )
             if isinstance(inside, cst.ClassDef):
                 self.fields.setdefault(target.value, []).append(value)
-            else:
-                self.assigned.setdefault((id(self._draft.scope(target)), target.value), []).append(value)
+            home = inside if isinstance(inside, cst.ClassDef) else self._draft.scope(target)
+            self.assigned.setdefault((id(home), target.value), []).append(value)
         elif isinstance(target, cst.Attribute):
             self.fields.setdefault(target.attr.value, []).append(value)
         elif (

@@ -53,6 +53,8 @@ class CodeFolder:
             return True
         if isinstance(node, cst.Name):
             return node.value == "__file__" or self.is_it(self._value_of(node), depth - 1)
+        if isinstance(node, cst.SimpleString):
+            return inner(node) == "__file__"  # quoted by mistake: the folder of that name is where the script runs
         if isinstance(node, cst.Attribute | cst.Subscript):
             return self.is_it(node.value, depth - 1)
         if isinstance(node, cst.Call):

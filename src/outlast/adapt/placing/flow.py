@@ -75,11 +75,11 @@ class Flow:
 
     def home(self, node: cst.Name) -> int:
         """The scope that a name belongs to."""
-        return next((id(each) for each in self._scopes(node) if self._is_bound(each, node.value)), 0)
+        return next((id(each) for each in self._bound.scopes(node) if self._is_bound(each, node.value)), 0)
 
     def from_outside(self, node: cst.Name) -> cst.FunctionDef | None:
         """The function whose parameter a name is, where nothing in this file says what is passed."""
-        scope = next((each for each in self._scopes(node) if self._is_bound(each, node.value)), None)
+        scope = next((each for each in self._bound.scopes(node) if self._is_bound(each, node.value)), None)
         if not isinstance(scope, cst.FunctionDef) or (id(scope), node.value) in self._assigned | self._grown:
             return None
         is_option = node.value in self._parameters.get(id(scope), ())
@@ -89,7 +89,7 @@ class Flow:
 
     def function_of(self, node: cst.Name) -> cst.FunctionDef | None:
         """The function whose parameter a name is."""
-        scope = next((each for each in self._scopes(node) if self._is_bound(each, node.value)), None)
+        scope = next((each for each in self._bound.scopes(node) if self._is_bound(each, node.value)), None)
         is_parameter = isinstance(scope, cst.FunctionDef) and node.value in parameters_of(scope)
         return scope if isinstance(scope, cst.FunctionDef) and is_parameter else None
 
@@ -98,15 +98,9 @@ class Flow:
         key = self.home(node), node.value
         return key not in self._grown and any(each is value for each in self._assigned.get(key, []))
 
-    def _is_bound(self, scope: Scope, name: str) -> bool:
+    def _is_bound(self, scope: Scope | cst.ClassDef, name: str) -> bool:
         is_parameter = isinstance(scope, cst.FunctionDef) and name in parameters_of(scope)
         return is_parameter or (id(scope), name) in self._assigned
-
-    def _scopes(self, node: cst.CSTNode) -> list[Scope]:
-        """The scope of a node and those around it."""
-        inside = self._draft.scope(node)
-        around = [each for each in self._draft.above(inside) if isinstance(each, cst.FunctionDef | cst.Module)]
-        return [inside, *around]
 
     # ---- following
 
@@ -251,7 +245,7 @@ class Flow:
     def _single(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
         """What a name is made of, where that is one thing."""
         if isinstance(node, cst.Name):
-            for scope in self._scopes(node):
+            for scope in self._bound.scopes(node):
                 values = self._assigned.get((id(scope), node.value), [])
                 if values:
                     return values[0] if len(values) == 1 and (id(scope), node.value) not in self._grown else None
@@ -267,7 +261,7 @@ class Flow:
 
     def _through_name(self, node: cst.Name, use: Use, depth: int) -> Iterator[Use]:
         direct, use = use, replace(use, hops=(*use.hops, Hop(node, use.whole, use.is_folder)))
-        for scope in self._scopes(node):
+        for scope in self._bound.scopes(node):
             key = (id(scope), node.value)
             values = self._bound.reaching(node, self._assigned.get(key, []))
             behind = [value for value in values if shapes.is_put_behind(value, node.value)]
@@ -281,7 +275,9 @@ class Flow:
             values = [value for value in values if value not in anew]
             use = use.before(UNKNOWN) if any(map(self._adds, anew)) and use.role is not Role.OUTPUT else use
             is_open = any(isinstance(value, cst.Ellipsis) for value in values)
-            if values and not is_open and (len(values) == 1 or (use.role is Role.OUTPUT and len(use.hops) < 3)):
+            values = [value for value in values if tail(value) != "None"] or values  # "none of it yet"
+            is_told = len(values) == 1 or (use.role is Role.OUTPUT and len(use.hops) < 3)
+            if values and not is_open and (is_told or self._bound.are_alternatives(values)):
                 grown = "" if use.sink.makes else "".join(map(self.spelling.of, self._grown.get(key, [])))
                 for value in values:
                     yield from self._follow(value, replace(use.before(grown), whole=value), depth - 1)

@@ -6,6 +6,7 @@ the new options does what it did.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ import libcst as cst
 from outlast.adapt.arguments.setup import Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
-from outlast.adapt.placing.apart import by_name, is_way
+from outlast.adapt.placing.apart import by_name, is_way, last_name, tell_last_names
 from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import stem_of
 from outlast.adapt.placing.paths import Paths
@@ -58,11 +59,20 @@ class Places:
             return ", ".join(sorted({site.text for site in self.every}))
         return ""
 
+    def opaque(self, site: Site) -> str:
+        """The name of a place of Windows below the contract's folder; empty where it is the one folder itself."""
+        is_only = len({each.text for each in self.every}) == 1
+        return "" if is_only and site.is_folder else last_name(site)
+
     def tops(self) -> list[str]:
         """The folders that the contract's must hold, where they have nothing in common, or begin at different ones."""
-        if any(self.cut(site) > len(base_of(site.text).rstrip("/")) for site in self.every):
-            return []
         rests = [(site.text[self.cut(site) :].lstrip("/"), site.is_folder) for site in self.every]
+        if any(self.cut(site) > len(base_of(site.text).rstrip("/")) for site in self.every):
+            # A folder that is only looked at, and all that is read in one below it: `os.walk("rows")`, `"rows/a/x"`.
+            below = [rest for rest, _ in rests if rest]
+            named = {rest.split("/")[0] for rest in below}
+            is_around = len(below) < len(rests) and all("/" in rest for rest in below)
+            return sorted(named) if is_around and len(named) == 1 else []
         found = sorted({rest.split("/")[0] for rest, is_folder in rests if rest and ("/" in rest or is_folder)})
         return found if len(found) > 1 or not self._has_one_base() else []
 
@@ -116,8 +126,8 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
         return True
     opaque = [site for site in sites if site.is_opaque]
     for site in opaque:
-        is_only = len({each.text for each in places.every}) == 1
-        _change(draft, site.literal, _of_elsewhere(draft, site, value.at(site.literal), is_only=is_only), name)
+        _change(draft, site.literal, _of_elsewhere(draft, site, value.at(site.literal), places.opaque(site)), name)
+    tell_last_names(draft, opaque, role, name)
     sites = [site for site in sites if not site.is_opaque]
     if places.is_beside:
         found = [site for site in sites if site.is_folder and not site.is_open and not site.is_here]
@@ -182,13 +192,12 @@ def _change(draft: Draft, literal: Literal, new: str, name: str, advice: str = "
     draft.replace(literal, new)
 
 
-def _of_elsewhere(draft: Draft, site: Site, value: str, *, is_only: bool) -> str:
-    """The option itself for the one folder, else what has the last name of the path there."""
+def _of_elsewhere(draft: Draft, site: Site, value: str, last: str) -> str:
+    """The option itself, or what has the last name of the path there."""
     source = draft.source(site.literal)
-    if is_only and site.is_folder:
+    if not last:
         return enclosed(draft, site.literal, f"{value} or {source}")
     draft.need_import("os")
-    last = re.split(r"[\\/]+", site.text.rstrip("\\/"))[-1]
     return enclosed(draft, site.literal, f'os.path.join({value}, "{last}") if {value} else {source}')
 
 
@@ -245,12 +254,15 @@ def needed_folders(draft: Draft, paths: Paths, places: Places) -> list[str]:
     "" is the contract's folder itself.
     """
     made = {_plain(each) for each in paths.made}
-    cuts = {id(site.literal): places.cut(site) for site in places.sites}
+    cuts = {id(site.literal): len(site.text) if site.is_opaque else places.cut(site) for site in places.sites}
+    # What a path of Windows is there has its last name, and no other one.
+    roots = {id(site.literal): places.opaque(site) for site in places.sites if site.is_opaque and site.is_folder}
     others = {id(use.other) for use in paths.others.get(Role.OUTPUT, ())}
     found: set[str] = set()
     for use, full in paths.written:
         if use.literal is not None and id(use.literal) in cuts:
-            found |= _needed(draft, use, full, cuts[id(use.literal)], made)
+            root, needed = roots.get(id(use.literal), ""), _needed(draft, use, full, cuts[id(use.literal)], made)
+            found |= {posixpath.join(root, each) if each else root for each in needed}
         elif use.other is not None and not use.option and (use.after.startswith("/") or is_cut(draft, use.other)):
             # A folder that does not give way here has been set by somebody, who may have made it.
             found |= _needed(draft, use, full, len(UNKNOWN), made) - (set() if id(use.other) in others else {""})
@@ -258,6 +270,10 @@ def needed_folders(draft: Draft, paths: Paths, places: Places) -> list[str]:
             found.add("")  # a file that lies in the contract's folder by its last name
     for wrap in places.wraps:
         found |= _needed(draft, wrap.use, wrap.text, 0, made) if wrap.use.role is Role.OUTPUT else {""}
+    # Of what is put together for code of another file only that one knows what it writes.
+    here = {id(use.other) for use, _ in paths.written}
+    if any(isinstance(use.other, cst.Call) and id(use.other) not in here for use in paths.others.get(Role.OUTPUT, ())):
+        found.add("")
     seen = {id(use.literal) for use, _ in paths.written}
     for site in places.sites:
         # A folder that is handed on to code of another file is there at home.
@@ -265,7 +281,7 @@ def needed_folders(draft: Draft, paths: Paths, places: Places) -> list[str]:
         rest = whole[cuts[id(site.literal)] :].strip("/")
         is_made = any((each + "/").startswith(_plain(whole) + "/") for each in made)
         if id(site.literal) not in seen and not is_made and not _OPEN.search(rest):
-            found.add(rest)
+            found.add(roots.get(id(site.literal), "") or rest)
     return _lowest(found)
 
 

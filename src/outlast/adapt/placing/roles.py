@@ -47,11 +47,16 @@ class Roles:
         """Literal → role. The same text has one role everywhere: a file that is written and read is a result."""
         by_text: dict[str, set[Role]] = {}
         made: set[str] = set()
+        moved = {
+            (id(use.sink.call), text_of(use.literal).rstrip("/"))
+            for uses in groups for use in uses if use.role is None and use.literal is not None
+        }  # fmt: skip
         for uses in groups:
             for use in uses:
                 assert use.literal is not None
                 text = text_of(use.literal).rstrip("/")
-                if use.sink.makes:
+                # What lies in a folder is dealt out anew within it, as into train and test: no results.
+                if use.sink.makes or (use.role is Role.OUTPUT and (id(use.sink.call), text) in moved):
                     made.add(text)
                 elif use.role is not None and not (use.role is Role.WEIGHTS and self._is_word(use.literal)):
                     by_text.setdefault(text, set()).add(by_look(use, text))

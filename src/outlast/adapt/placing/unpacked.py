@@ -20,25 +20,36 @@ _ARCHIVE = re.compile(r"\.(?:zip|tar|t?gz|tgz|bz2|xz)$")
 def leave_unpacked(draft: Draft, paths: Paths, left_out: Sequence[cst.CSTNode] = ()) -> None:
     """Take places below a folder that is unpacked in every start, but for what is left out, from the contract's."""
     aside = {id(node) for each in left_out for node in draft.below(each)}
-    folders = [folder for call in draft.calls() if id(call) not in aside for folder in _targets(draft, call)]
-    sites = paths.sites.get(Role.DATA, [])
-    left = [site for site in sites if any(_is_below(site, folder) for folder in folders)]
-    for site in left:
-        draft.say(Kind.KEPT, "paths", site.literal, f"{site.text!r} stays as it is: the script unpacks it there")
-    if left:
-        paths.sites[Role.DATA] = [site for site in sites if site not in left]
+    targets = [folder for call in draft.calls() if id(call) not in aside for folder in _targets(draft, call)]
+    folders = [inner(each) for each in targets]
+    # Results that lie beside what was unpacked go to the contract's folder all the same.
+    written = {id(use.literal) for use, _ in paths.written if use.literal is not None}
+    for role in (Role.DATA, Role.OUTPUT):
+        sites = paths.sites.get(role, [])
+        left = [
+            site for site in sites
+            if id(site.literal) not in written and any(_is_below(site, folder) for folder in folders)
+        ]  # fmt: skip
+        for site in left:
+            draft.say(Kind.KEPT, "paths", site.literal, f"{site.text!r} stays as it is: the script unpacks it there")
+        if left:
+            paths.sites[role] = [site for site in sites if site not in left]
+            paths.known |= {id(each) for each in targets if any(_is_below(site, inner(each)) for site in left)}
 
 
-def _targets(draft: Draft, call: cst.Call) -> Iterator[str]:
+def _targets(draft: Draft, call: cst.Call) -> Iterator[cst.BaseExpression]:
     if any(isinstance(each, cst.If | cst.Try) for each in draft.above(call)):
         return  # only where it is not there yet: the contract may bring it unpacked
     # A name that others use, too, leads all of them to the contract's folder.
     if tail(call.func) == "extractall":
-        named = argument(call, "path")
-        yield inner(named.value if named is not None else positional(call, 0))
+        named, place = argument(call, "path"), positional(call, 0)
     elif draft.resolve(call.func) == "shutil.unpack_archive":
-        named = argument(call, "extract_dir")
-        yield inner(named.value if named is not None else positional(call, 1))
+        named, place = argument(call, "extract_dir"), positional(call, 1)
+    else:
+        return
+    found = named.value if named is not None else place
+    if found is not None and inner(found):
+        yield found
 
 
 def _is_below(site: Site, folder: str) -> bool:

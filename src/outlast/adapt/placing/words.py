@@ -17,9 +17,10 @@ from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing import shapes
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.sources import Hop, Use
+from outlast.adapt.placing.spelling import UNKNOWN
 from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import tail
+from outlast.migrate.tree import inner, tail
 
 #: a relative path that stays below the folder that it is joined with
 _BELOW = re.compile(r"(?:\./)?[\w-]")
@@ -75,7 +76,20 @@ class Words:
                 self._draft.say(Kind.DIFFERS, "paths", hop.node, said, "give the folder a name of its own")
             elif use.role is not None:
                 found.append(Wrap(use, hop.whole, self._flow.spelling.of(hop.whole)))
-        return found
+                found += self._handed(use, hop) if use.role is Role.OUTPUT else []
+        return list({wrap.key: wrap for wrap in found}.values())
+
+    def _handed(self, use: Use, hop: Hop) -> list[Wrap]:
+        """Where else the name is given to somebody as a place: `Monitor(directory=out)`."""
+        text = self._flow.spelling.of(hop.node)
+        return [
+            Wrap(use, node, text)
+            for node in self._loads.get(self._key(hop.node), [])
+            if id(node) not in self._leading
+            and isinstance(parent := self._draft.parent(node), cst.Arg)
+            and parent.keyword is not None
+            and _PLACE.search(parent.keyword.value)
+        ]
 
     def cut_option(self, use: Use, option: Option | None) -> cst.BaseExpression | None:
         """The same for an option that is a word: `args.arch + ".pth"`."""
@@ -135,7 +149,9 @@ class Words:
         ]
         text = self._flow.spelling.of(hop.node)
         is_place = _is_path(text) or bool(_PLACE.search(tail(hop.node)))
-        return any(is_middle(self._draft, node) for node in others) or (bool(others) and not is_place)
+        is_stem = not text.endswith(("/", "\\", UNKNOWN)) and any(_begins_name(self._draft, node) for node in others)
+        is_inside = is_stem or any(is_middle(self._draft, node) for node in others)
+        return is_inside or (bool(others) and not is_place)
 
     def _is_own(self, node: cst.CSTNode) -> bool:
         """`self.root = join(root, self.root)`: what it was before is a part of what it is."""
@@ -247,6 +263,18 @@ def _is_asked(draft: Draft, node: cst.CSTNode) -> bool:
     if isinstance(parent, cst.Comparison):
         return all(tail(each.comparator) == "None" for each in parent.comparisons)
     return isinstance(parent, cst.If | cst.UnaryOperation) or (isinstance(parent, cst.IfExp) and parent.test is node)
+
+
+def _begins_name(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether a value is the start of a longer word: `prefix = folder + "_" + kind`."""
+    parent = draft.parent(node)
+    if isinstance(parent, cst.BinaryOperation) and isinstance(parent.operator, cst.Add) and parent.left is node:
+        return inner(parent.right)[:1] not in ("", "/", "\\")
+    text = draft.parent(parent) if isinstance(parent, cst.FormattedStringExpression) else None
+    then = (
+        text.parts[1] if isinstance(text, cst.FormattedString) and text.parts[0] is parent and text.parts[1:] else None
+    )
+    return isinstance(then, cst.FormattedStringText) and then.value[:1] not in ("/", "\\")
 
 
 def is_middle(draft: Draft, node: cst.CSTNode) -> bool:
