@@ -18,6 +18,8 @@ from outlast.migrate.tree import dotted, tail
 
 #: Calls that a step of a training makes.
 _STEPS = frozenset({"backward", "apply_gradients", "train_on_batch", "partial_fit"})
+#: calls that read a file
+_READS = re.compile(r"read_(?!text)\w+|imread|open|load|loadtxt|genfromtxt|loadmat")
 
 
 def no_loop(draft: Draft) -> Refusal:
@@ -49,6 +51,15 @@ def no_loop(draft: Draft) -> Refusal:
         return Refusal("the only loop is a while loop, and what counts its rounds is not certain", others[0],
                        "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
     return Refusal("no training loop of the form for epoch in range(N)", None, "use outlast.epochs(N)", is_absent=True)
+
+
+def gathers_only(draft: Draft, loop: cst.CSTNode) -> bool:
+    """Whether a loop of no rounds only reads files one after the other, and what trains stands outside of it."""
+    inside = {id(node) for node in draft.below(loop)}
+    if not any(_READS.fullmatch(tail(call.func)) for call in draft.calls(loop)):
+        return False
+    is_fitted = any(tail(call.func) == "fit" and id(call) not in inside for call in draft.calls())
+    return is_fitted or foreign_training(draft) is not None
 
 
 #: what makes a Cell of MindSpore whose call is a step

@@ -20,7 +20,7 @@ from outlast.adapt.frameworks.fitting import plan_mindspore
 from outlast.adapt.frameworks.keras_fit import plan_keras
 from outlast.adapt.frameworks.lightning import plan_lightning
 from outlast.adapt.frameworks.trainers import plan_transformers
-from outlast.adapt.no_loop import no_loop, one_pass
+from outlast.adapt.no_loop import gathers_only, no_loop, one_pass
 from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.cells import is_mindspore, mindspore_state
 from outlast.adapt.resuming.celluses import CellUses
@@ -240,6 +240,9 @@ def _plan_loops(draft: Draft) -> Plan:
     plain = plain or [values for values in counting if values.owner is not None and changes_self(draft, values)]
     candidates = sessions or [*counting, *counted] or plain
     if not candidates:
+        raise no_loop(draft)
+    trained = [values for values in plain if is_named(values.loop) or starts_training(draft, values)]
+    if plain and not sessions and not trained and all(gathers_only(draft, values.loop.node) for values in plain):
         raise no_loop(draft)
     found = _outer(sessions or plain)
     if not found:

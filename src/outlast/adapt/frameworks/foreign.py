@@ -17,6 +17,11 @@ _KNOWN = {
     "load the last with learn.load, and pass start_epoch",
     ("xgboost", "fit train"): "save with TrainingCheckPoint, and pass the last model as xgb_model",
     ("lightgbm", "fit train"): "save the booster in a callback, and pass the last one as init_model",
+    (
+        "optuna",
+        "optimize",
+    ): "keep the storage of its study in the output folder (load_if_exists=True), and ask only for "
+    "the trials that are left: n_trials=N - len(study.trials)",
     ("catboost", "fit train"): "pass snapshot_file in the output folder: CatBoost goes on from it",
     ("stable_baselines3", "learn"): "save with CheckpointCallback, load the last, and learn on with "
     "reset_num_timesteps=False",

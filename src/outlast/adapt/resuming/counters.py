@@ -15,7 +15,7 @@ _TRAINING = r"epochs?|steps?|iter|itr|iters|iterations?|rounds?|gen|generation|e
 _ROUND = re.compile(
     rf"_|e|ep|it|trial|t|k|i|(?:\w+_)?n?(?:{_TRAINING})(?:_?(?:num|idx|index|i|id|no|count|counter))?", re.I
 )
-_NAMED = re.compile(rf"e|it|(?:\w+_)?(?:{_TRAINING})", re.I)
+_NAMED = re.compile(rf"(?:e|it)\d*$|(?:\w+_)?(?:{_TRAINING})", re.I)
 #: what a training is counted up to
 _EPOCHS = re.compile(r"(?:\w+_)?(?:n|nb|num|max|total)?_?epochs|(?:n|nb|num|max|total)_?epoch", re.I)
 #: What is counted around trainings, or within what they train.
