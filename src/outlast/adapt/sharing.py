@@ -294,7 +294,8 @@ def _is_place(use: Use, way: Use) -> bool:
     if way.literal is None or way.literal.lpar:
         return False
     text = text_of(way.literal)
-    is_whole = not way.is_stem or text.endswith("/")
+    # Of the start of a name only the folder gives way: `"rows/part" + "_1.npy"`.
+    is_whole = not way.is_stem or "/" in text
     # `BEST = ROOT / "models" / "best.pt"`: what lies below a word makes it a folder.
     holds = way.after.startswith("/")
     is_named = holds or bool(_PLACE.search(tail(use.other))) or "/" in text or bool(_SUFFIX.search(text))
@@ -314,7 +315,7 @@ def _place(sight: Sight, role: Role, way: Use) -> None:
             _give_to_results(sight, before, way.literal)
         return
     text = text_of(way.literal)
-    is_folder = way.is_folder or not _SUFFIX.search(text)
+    is_folder = (way.is_folder or not _SUFFIX.search(text)) and not (way.is_stem and not text.endswith("/"))
     paths.sites.setdefault(role, []).append(Site(way.literal, text, is_folder))
     paths.known.add(id(way.literal))
 

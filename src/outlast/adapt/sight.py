@@ -20,7 +20,7 @@ from outlast.adapt.placing.cut_texts import tell_cuts
 from outlast.adapt.placing.delivered import Delivered, find_delivered
 from outlast.adapt.placing.downloads import download_sites
 from outlast.adapt.placing.fetched import Fetch, find_fetches
-from outlast.adapt.placing.fetched_files import find_asked, take_for_data
+from outlast.adapt.placing.fetched_files import find_asked, find_filled, take_for_data
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.folders import Guard, find_guards, tell_moves
 from outlast.adapt.placing.paths import Paths, find_paths
@@ -112,6 +112,6 @@ def look(
         list(pretrained.sites),
         has_weights,
         takes_weights,
-        find_asked(draft, seen, judged),
+        [*find_asked(draft, seen, judged), *find_filled(draft, flow, sinks, paths)],
         unpacking,
     )

@@ -8,13 +8,15 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.keras_callbacks import own_fields
+from outlast.adapt.frameworks.keras_samples import tell_order
 from outlast.adapt.frameworks.makers import may_run
 from outlast.adapt.resuming.counters import find_loops, find_while_loops
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.rounds import are_alternatives, may_count, refuse_repeated, repeated_at
 from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal
-from outlast.adapt.resuming.tracked import DRAWS, Tracked
-from outlast.adapt.whole import calls_of, roots_of, words_of
+from outlast.adapt.resuming.told import draws_by_itself
+from outlast.adapt.resuming.tracked import Tracked
+from outlast.adapt.whole import roots_of, words_of
 from outlast.adapt.wrapping import Fitted, add_helpers, wrap_method
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, tail
@@ -115,11 +117,8 @@ def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
             draft.insert(draft.start(placed[place]), "callbacks=")
         wrap_method(draft, call, go_on, given)
         draft.say(Kind.CHANGED, RULE, call, "goes on from its last epoch (a callback of fit)")
-        shuffles = argument(call, "shuffle")
-        if shuffles is None or draft.source(shuffles.value) != "False":
-            said = "samples that Keras shuffles come in another order after a stop than without one"
-            draft.say(Kind.DIFFERS, RULE, call, said)
-    if any(DRAWS.fullmatch(name) for name, _ in calls_of(draft)):
+        tell_order(draft, call)
+    if draws_by_itself(draft):
         said = "random numbers that TensorFlow draws by itself (tf.random) start anew in each stint"
         draft.say(Kind.DIFFERS, RULE, calls[0], said, "draw them from numpy or a tf.random.Generator to have the same")
 

@@ -9,7 +9,9 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
+from outlast.adapt.placing.fetchers import fetched_by
 from outlast.adapt.placing.flow import Flow
+from outlast.adapt.placing.paths import Paths
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.sites import text_of
 from outlast.migrate.engine import Kind
@@ -38,6 +40,30 @@ def find_asked(draft: Draft, before: Sequence[Sink], after: Sequence[Sink]) -> l
         each for call in calls for each in draft.above(call)
         if isinstance(each, cst.If) and any(word in draft.source(each.test) for word in _ASKS)
     ]  # fmt: skip
+
+
+def find_filled(draft: Draft, flow: Flow, sinks: Sequence[Sink], paths: Paths) -> list[cst.If]:
+    """Questions whether a folder of the data is there, behind which it is filled: `if not os.path.exists(ROOT):`."""
+    folders = {id(site.literal) for site in paths.sites.get(Role.DATA, ()) if site.is_folder}
+    found: list[cst.If] = []
+    for sink in sinks if folders else ():
+        asked = next((each for each in draft.above(sink.call) if isinstance(each, cst.BaseCompoundStatement)), None)
+        if sink.role is not None or not isinstance(asked, cst.If) or not _asks_first(draft, asked, sink.call):
+            continue
+        is_folder = any(
+            use.literal is not None and id(use.literal) in folders and not use.after for use in flow.uses(sink)
+        )
+        if is_folder and any(fetched_by(draft, call) for call in draft.calls(asked.body)):
+            found.append(asked)
+            # What else is made on the way there needs no word.
+            inside = (node for node in draft.below(asked.body) if isinstance(node, cst.SimpleString))
+            paths.known |= {id(node) for node in inside}
+    return found
+
+
+def _asks_first(draft: Draft, node: cst.If, call: cst.Call) -> bool:
+    test = node.test
+    return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not) and test.expression is call
 
 
 def tell_asked(draft: Draft, asked: Sequence[cst.If], name: str) -> None:

@@ -127,11 +127,10 @@ class Flow:
         elif isinstance(node, cst.BinaryOperation):
             is_divided = isinstance(node.operator, cst.Divide)
             yield from self._follow(node.left, unwrapped(use.before(self.spelling.behind(node)), is_divided), depth - 1)
-        elif isinstance(node, cst.BooleanOperation):
-            # `args.data or "data"`, `os.environ.get("OUT") or "out"`
-            found = list(self._follow(node.left, use, depth - 1))
-            is_left = any(each.is_known for each in found) or not self.spelling.of(node.right)
-            yield from found if is_left else self._follow(node.right, use, depth - 1)
+        elif (pair := shapes.either(self._draft, node, use.is_read)) is not None:
+            found = list(self._follow(pair[0], use, depth - 1))
+            is_left = any(each.is_known for each in found) or not self.spelling.of(pair[1])
+            yield from found if is_left else self._follow(pair[1], use, depth - 1)
         elif isinstance(node, cst.IfExp) and any(name in self._draft.source(node.test) for name in PASSED):
             is_data = "data_url" in self._draft.source(node.test).lower()
             yield replace(use, option="data_url" if is_data else "train_url")
@@ -336,6 +335,9 @@ class Flow:
         return [*passed, *([default] if default is not None and not (entered and passed) else [])]
 
     def _through_field(self, node: cst.Attribute | cst.Subscript, use: Use, depth: int) -> Iterator[Use]:
+        if use.is_read and shapes.is_shortened(node):
+            yield from self._follow(node.value, unwrapped(use), depth - 1)
+            return
         if isinstance(node, cst.Subscript) and self._is_held(node.value) and shapes.is_numbered(node):
             node = node.value  # one of several that an option holds: `args.files[0]`
         owner = dotted(node.value)

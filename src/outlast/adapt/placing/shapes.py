@@ -136,6 +136,22 @@ def is_numbered(node: cst.Subscript) -> bool:
     return isinstance(index, cst.Index) and isinstance(index.value, cst.Integer | cst.UnaryOperation)
 
 
+def either(draft: Draft, node: cst.CSTNode, is_read: bool) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """`args.data or "data"`, `path if path else "data"`: what is given, and what stands for it where nothing is."""
+    if isinstance(node, cst.BooleanOperation):
+        return node.left, node.right
+    if is_read and isinstance(node, cst.IfExp) and isinstance(node.body, cst.Name):
+        asked = draft.source(node.test).removesuffix(" is not None")
+        return (node.body, node.orelse) if asked == node.body.value else None
+    return None
+
+
+def is_shortened(node: cst.Attribute | cst.Subscript) -> bool:
+    """`path[:-4]`: without what its name ends with; the folder is the same."""
+    part = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
+    return isinstance(part, cst.Slice) and part.lower is None and isinstance(part.upper, cst.UnaryOperation)
+
+
 def part_of(value: cst.BaseExpression | None, node: cst.Subscript) -> cst.BaseExpression | None:
     """What `value["key"]` or `value[0]` is, where the value stands there as a literal."""
     index = node.slice[0].slice if len(node.slice) == 1 else None

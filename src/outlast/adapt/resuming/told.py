@@ -16,6 +16,7 @@ from outlast.adapt.whole import calls_of, files_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, tail
 
+_DRAWS = re.compile(r"tensorflow\.random\.(?!set_seed|Generator)\w+|tensorflow\.image\.random_\w+")
 #: layers that draw from TensorFlow's own numbers, until Keras 3 gave each a seed that is kept
 _DRAWING_LAYERS = re.compile(
     r"(?:tensorflow\.)?(?:tf_)?keras\.(?:(?!initializers\b)\w+\.)*(?:\w*Dropout\w*|GaussianNoise|Random(?!Normal|Uniform)[A-Z]\w+)"
@@ -66,6 +67,15 @@ def say_single_round(draft: Draft, values: Values) -> None:
         draft.say(
             Kind.DIFFERS, RULE, values.loop.node, said, "let it have more rounds, or save within it: outlast.save"
         )
+
+
+def draws_by_itself(draft: Draft) -> bool:
+    """Whether TensorFlow draws numbers that are not kept; those that variables begin with are, in the variables."""
+    return any(
+        _DRAWS.fullmatch(each.resolve(call.func))
+        and not any(isinstance(above, cst.Call) and tail(above.func) == "Variable" for above in each.above(call))
+        for each in files_of(draft) for call in each.calls()
+    )  # fmt: skip
 
 
 def say_layers(draft: Draft, loop: cst.CSTNode) -> None:

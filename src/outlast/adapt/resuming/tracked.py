@@ -16,9 +16,9 @@ from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.loops import Values, keyword_or_place
 from outlast.adapt.resuming.state import RULE, Refusal
 from outlast.adapt.resuming.tensors import dealt
-from outlast.adapt.resuming.told import say_layers
+from outlast.adapt.resuming.told import draws_by_itself, say_layers
 from outlast.adapt.resuming.unbuilt import is_built_late
-from outlast.adapt.whole import calls_of, roots_of, search, words_of
+from outlast.adapt.whole import roots_of, search, words_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
 
@@ -37,7 +37,6 @@ _GRAPHS = frozenset({"Session", "disable_eager_execution", "disable_v2_behavior"
 #: several machines or devices of another kind, each with a checkpoint of its own
 _SPREAD = frozenset({"MultiWorkerMirroredStrategy", "ParameterServerStrategy", "TPUStrategy"})
 _BACKEND = re.compile("KERAS_BACKEND")
-DRAWS = re.compile(r"tensorflow\.random\.(?!set_seed|Generator)\w+|tensorflow\.image\.random_\w+")
 
 
 class Tracked:
@@ -363,7 +362,7 @@ class Tracked:
         # The order of a shuffled dataset goes on where each round goes through it.
         words = words_of(draft)
         shuffles = "shuffle" in words and (not dealt(draft, self.values) or "cache" in words)
-        if fits or shuffles or any(DRAWS.fullmatch(name) for name, _ in calls_of(draft)):
+        if fits or shuffles or draws_by_itself(draft):
             said = "random numbers that TensorFlow draws by itself (tf.random, shuffle) start anew in each stint"
             draft.say(Kind.DIFFERS, RULE, loop, said, "draw them from numpy or a tf.random.Generator to have the same")
         say_layers(draft, loop)

@@ -1,0 +1,139 @@
+"""What is said of samples and random numbers of Keras, TensorFlow and MindSpore: nothing that is not so."""
+
+from __future__ import annotations
+
+import pytest
+from checked import adapt, said
+from programs import Program
+
+from outlast.migrate.engine import Kind
+
+HEAD = "import numpy as np\nimport tensorflow as tf\nfrom here import model\n"
+FOLDER = 'tf.keras.utils.image_dataset_from_directory("rows"{})'
+SLICES = "tf.data.Dataset.from_tensor_slices(np.zeros(9)){}"
+
+ORDERED = {
+    "a folder with a seed": f"rows = {FOLDER.format(', seed=3')}\n",
+    "a folder as it is": f"rows = {FOLDER.format(', shuffle=False')}\n",
+    "a dataset that nobody shuffles": f"rows = {SLICES.format('.batch(3)')}\n",
+    "a dataset, and a seed for all": f"tf.random.set_seed(3)\nrows = {SLICES.format('.shuffle(9).batch(3)')}\n",
+    "one that a function gives": f"def get():\n    return {FOLDER.format(', seed=3')}\nrows = get()\n",
+}
+OTHERS = {
+    "arrays": "rows = np.zeros(9)\n",
+    "a folder without a seed": f"rows = {FOLDER.format('')}\n",
+    "a dataset without a seed": f"rows = {SLICES.format('.shuffle(9).batch(3)')}\n",
+    "what is kept of one pass": f"tf.random.set_seed(3)\nrows = {SLICES.format('.shuffle(9).cache().batch(3)')}\n",
+}
+
+
+@pytest.mark.parametrize("way", ORDERED)
+def test_an_order_that_goes_on_is_not_told_of(way):
+    done = adapt(f"{HEAD}{ORDERED[way]}model.fit(rows, epochs=3)\n")
+    assert "resume_fit(" in done.text and "another order" not in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize("way", OTHERS)
+def test_an_order_that_begins_anew_is_told_of(way):
+    done = adapt(f"{HEAD}{OTHERS[way]}model.fit(rows, epochs=3)\n")
+    assert "samples that Keras shuffles come in another order" in said(done, Kind.DIFFERS)
+
+
+def test_a_generator_of_the_script_is_named():
+    own = "def deal():\n    while True:\n        yield np.zeros(3)\nrows = deal()\n"
+    text = f"{HEAD}{own}model.fit_generator(generator=rows, epochs=3)\n"
+    told = said(adapt(text), Kind.DIFFERS)
+    assert "what deal yields begins anew in each stint" in told and "Keras shuffles" not in told
+
+
+@pytest.mark.parametrize(
+    ("first", "is_told"), [("tf.Variable(tf.random.normal([3]))", False), ("tf.random.normal([3])", True)]
+)
+def test_numbers_that_a_variable_begins_with_are_kept_in_it(first, is_told):
+    text = f"""
+        import tensorflow as tf
+        w = tf.Variable(0.0)
+        b = {first}
+        for epoch in range(3):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum((w + b) ** 2)
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+            print(epoch, loss)
+    """
+    done = adapt(text)
+    assert "resume" in done.text and ("draws by itself" in said(done, Kind.DIFFERS)) is is_told
+
+
+def test_a_question_for_the_folder_of_the_data_tells_what_is_fetched_behind_it():
+    text = """
+        import os
+        import numpy as np
+        from urllib import request
+        ROOT = "sets/rows/"
+        if not os.path.exists(ROOT):
+            os.makedirs("sets", exist_ok=True)
+            os.mkdir(ROOT)
+            for name in ("a", "b"):
+                request.urlretrieve("http://h/" + name, os.path.join(ROOT, name))
+        rows = np.loadtxt(os.path.join(ROOT, "a"))
+        w = 0.0
+        for epoch in range(3):
+            w += rows.mean()
+    """
+    done = adapt(text)
+    assert "fetched only where --data_url does not have it" in said(done, Kind.KEPT)
+    assert "network" not in said(done, Kind.DIFFERS) and "not certain" not in said(done, Kind.DIFFERS)
+
+
+def test_names_that_are_made_of_a_path_in_another_file_follow_it(tmp_path):
+    code = tmp_path / "code"
+    program = Program(
+        code,
+        train="""
+            from rows import find
+            with open(find(), "rb") as file:
+                print(file.read().decode())
+        """,
+        rows="""
+            from conf import *
+            def find():
+                start = ROWS_PATH[:-4]
+                return start + "-" + str(SIZE) + ".txt"
+        """,
+        conf='ROWS_PATH = "store/rows.txt"\nSIZE = 32\n',
+    )
+    for folder, text in ((code / "store", "old"), (tmp_path / "in", "new")):
+        folder.mkdir()
+        (folder / "rows-32.txt").write_text(text)
+    program.adapt()
+    assert program.run().lines == ["old"]
+    assert program.run("--data_url", str(tmp_path / "in")).lines == ["new"]
+
+
+def test_what_stands_for_a_path_that_is_not_given_follows_the_option(tmp_path):
+    code = tmp_path / "code"
+    program = Program(
+        code,
+        train="""
+            from conf import config
+            from rows import read
+            print(read(config))
+        """,
+        rows="""
+            import os
+            def read(config, file=None):
+                file = file if file else os.path.join(config.ROOT, "x.txt")
+                return open(file).read()
+        """,
+        conf="""
+            from types import SimpleNamespace
+            config = SimpleNamespace()
+            config.ROOT = "sets/rows/"
+        """,
+    )
+    for folder, text in ((code / "sets" / "rows", "old"), (tmp_path / "in", "new")):
+        folder.mkdir(parents=True)
+        (folder / "x.txt").write_text(text)
+    program.adapt()
+    assert program.run().lines == ["old"]
+    assert program.run("--data_url", str(tmp_path / "in")).lines == ["new"]
