@@ -137,3 +137,38 @@ def test_what_stands_for_a_path_that_is_not_given_follows_the_option(tmp_path):
     program.adapt()
     assert program.run().lines == ["old"]
     assert program.run("--data_url", str(tmp_path / "in")).lines == ["new"]
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_files_in_an_order_that_was_drawn_are_told_of_where_nothing_sorts_them(is_sorted):
+    listed = "sorted(os.listdir(path))" if is_sorted else "os.listdir(path)"
+    text = f"""
+        import os
+        import numpy as np
+        def seen(path):
+            for name in {listed}:
+                if not name.startswith("."):
+                    yield name
+        names = []
+        for name in seen("rows"):
+            names.append(name)
+        names = np.array(names)
+        order = np.random.permutation(len(names))
+        names = names[order]
+        train, test = names[:8], names[8:]
+        w = 0.0
+        for epoch in range(3):
+            w += len(train)
+    """
+    assert ("permutation then chooses others" in said(adapt(text), Kind.DIFFERS)) is not is_sorted
+
+
+def test_what_only_loads_is_not_taken_for_something_that_saves():
+    text = """
+        import numpy as np
+        from numpy import load as load_checkpoint
+        w = load_checkpoint("start.npy")
+        for epoch in range(3):
+            w += 1
+    """
+    assert "the script saves nothing" in said(adapt(text), Kind.DIFFERS)

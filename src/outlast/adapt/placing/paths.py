@@ -60,6 +60,7 @@ _DATA_FOLDER = re.compile(r"data|datasets?|inputs?|images|imgs|corpus")
 _NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/(?!shm/)|/proc/|/sys/", re.I)
 #: calls that write something somewhere
 _WRITES = re.compile(r"save|write|dump|export|checkpoint|store|record|logger|Logger|Live|plot|upload", re.I)
+_LOADS = re.compile(r"_*(?:load|restore|read)", re.I)
 #: of these, methods of what figures are drawn on
 _DRAWS = re.compile(
     r"(?:box|violin)?plot|plot_(?:surface|wireframe|trisurf|date)|(?:add_)?subplots?(?:_adjust|_mosaic)?"
@@ -326,7 +327,7 @@ def may_save(draft: Draft) -> bool:
     files = files_of(draft)
     known = {name for each in files for name in each.function_names}
     names = {tail(call.func) for each in files for call in each.calls() if not _only_draws(each, call)} - known
-    return is_open or any(_WRITES.search(name) for name in names)
+    return is_open or any(_WRITES.search(name) and not _LOADS.match(name) for name in names)
 
 
 def _only_draws(draft: Draft, call: cst.Call) -> bool:

@@ -27,7 +27,7 @@ def say_listings(draws: Sequence[Draw]) -> set[int]:
         choices = [draw.call for draw in draws if draw.draft is draft and draw.is_choice]
         for listing in _listings(draft) if choices else ():
             names = _reached(draft, listing)
-            chosen = next((call for call in choices if names & set(_names(draft, call))), None)
+            chosen = next((call for call in choices if names & {*_names(draft, call), *_indexed(draft, call)}), None)
             if chosen is not None:
                 word = tail(listing.func)
                 said = f"{word} may list files in another order where they are copied anew: {tail(chosen.func)} then "
@@ -104,6 +104,9 @@ def _bound_around(draft: Draft, node: cst.CSTNode) -> Iterator[str]:
                 yield function.name.value
             return
         if isinstance(each, cst.For) and before is each.iter:
+            function = draft.scope(each)
+            is_yielding = any(isinstance(inside, cst.Yield) for inside in draft.below(each.body))
+            yield from [function.name.value] if is_yielding and isinstance(function, cst.FunctionDef) else []
             for call in draft.calls(each.body):
                 if isinstance(call.func, cst.Attribute) and call.func.attr.value in _FILLS:
                     yield dotted(call.func.value)
@@ -120,3 +123,12 @@ def _names(draft: Draft, call: cst.Call) -> Iterator[str]:
         for node in (arg.value, *draft.below(arg.value)):
             if isinstance(node, cst.Name | cst.Attribute):
                 yield dotted(node)
+
+
+def _indexed(draft: Draft, call: cst.Call) -> Iterator[str]:
+    """What is put in the order of numbers that were drawn: `order = permutation(count)`, `rows[order]`."""
+    line = draft.parent(call)
+    orders = {dotted(each.target) for each in line.targets} if isinstance(line, cst.Assign) else set()
+    for node in draft.nodes if orders else ():
+        if isinstance(node, cst.Subscript) and any(dotted(each) in orders for each in draft.below(node.slice[0])):
+            yield dotted(node.value)
