@@ -218,3 +218,31 @@ def test_a_data_set_of_keras_under_a_short_name_is_an_input(indent):
     done = adapt("import tensorflow as tf\n" + (f"def main():\n{body}main()\n" if indent else body))
     assert "load_delivered(mnist.load_data, contract.data_url)()" in done.text
     assert "nothing reads" not in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    "place", ['"https://x.org/sets/" + name', 'f"hf://datasets/a/b/{name}"', "BASE + name", 'f"{BASE}{name}"']
+)
+def test_addresses_that_are_put_together_are_read_by_their_last_name(place):
+    done = adapt(f"""
+        import pandas as pd
+        BASE = "https://x.org/sets/"
+        for name in ["train.csv", "test.csv"]:
+            print(pd.read_csv({place}))
+    """, "xihe")  # fmt: skip
+    new = f"os.path.join(contract.data_url, os.path.basename({place})) if contract.data_url else {place})"
+    assert new in done.text
+    assert "each by its last name" in said(done, Kind.CHANGED) and "there is no network" not in said(done, Kind.HAND)
+
+
+def test_tables_of_what_was_fetched_are_read_where_they_are_written():
+    done = adapt("""
+        import os
+        import pandas as pd
+        os.makedirs("data", exist_ok=True)
+        for name in ["train", "test"]:
+            pd.read_csv("https://x.org/sets/" + name + ".csv").to_csv(f"data/{name}_rows.csv", index=False)
+        print(len(pd.read_csv("data/train_rows.csv")), len(pd.read_csv("data/test_rows.csv")))
+    """)
+    assert 'to_csv(os.path.join(contract.train_url or "data", f"{name}_rows.csv"), index=False)' in done.text
+    assert 'pd.read_csv(os.path.join(contract.train_url or "data", "train_rows.csv"))' in done.text

@@ -29,7 +29,10 @@ def find_addresses(draft: Draft) -> list[cst.CSTNode]:
     texts: dict[str, set[str]] = {}
     for place in found:
         texts.setdefault(_name(draft, place), set()).add(constant(draft, place))
-    return [place for place in found if (name := _name(draft, place)) and len(texts[name]) == 1]
+    return [
+        place for place in found
+        if is_put_together(draft, place) or ((name := _name(draft, place)) and len(texts[name]) == 1)
+    ]  # fmt: skip
 
 
 def address_file(draft: Draft, node: cst.CSTNode) -> str:
@@ -41,7 +44,25 @@ def address_file(draft: Draft, node: cst.CSTNode) -> str:
 
 def read_from_address(draft: Draft, call: cst.Call) -> str:
     place = _place(draft, call)
-    return f"{tail(call.func)} reads from {constant(draft, place)}" if place is not None else ""
+    shown = constant(draft, place) or (_start(draft, place) + "…" if place is not None else "")
+    return f"{tail(call.func)} reads from {shown}" if place is not None else ""
+
+
+def is_put_together(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether the end of an address is known only when the script runs: `"https://…/" + name`."""
+    return not constant(draft, node) and is_address(_start(draft, node))
+
+
+def _start(draft: Draft, node: cst.CSTNode | None) -> str:
+    """The text that an expression begins with."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        return _start(draft, node.left)
+    if isinstance(node, cst.FormattedString):
+        first = node.parts[0] if node.parts else None
+        if isinstance(first, cst.FormattedStringText):
+            return first.value
+        return _start(draft, first.expression) if isinstance(first, cst.FormattedStringExpression) else ""
+    return constant(draft, node)
 
 
 def _place(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
@@ -49,7 +70,7 @@ def _place(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
         return None
     named = next((word for each in _KEYWORDS if (word := argument(call, each)) is not None), None)
     place = named.value if named is not None else positional(call, 0)
-    return place if place is not None and is_address(constant(draft, place)) else None
+    return place if place is not None and is_address(_start(draft, place)) else None
 
 
 def _name(draft: Draft, place: cst.CSTNode) -> str:

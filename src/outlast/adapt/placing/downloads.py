@@ -10,7 +10,13 @@ import libcst as cst
 from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
-from outlast.adapt.placing.addresses import address_file, find_addresses, read_from_address, tell_addresses
+from outlast.adapt.placing.addresses import (
+    address_file,
+    find_addresses,
+    is_put_together,
+    read_from_address,
+    tell_addresses,
+)
 from outlast.adapt.placing.fetched import FETCH, is_left_out
 from outlast.adapt.placing.fetchers import BUILDERS, advice_on, fetched_by
 from outlast.adapt.placing.keras_archives import find_archive, is_archive
@@ -140,6 +146,12 @@ def stop_downloads(draft: Draft, sites: list[cst.CSTNode], given: Value, name: s
             draft.insert(start, f'os.path.join({value}, "{file}") if {value} else ')
             draft.need_import("os")
             what, holds = file, f"the file {file}"
+        elif not isinstance(site, cst.Call) and is_put_together(draft, site):
+            _insert_name(draft, site, value)
+            what, holds = read_from_address(draft, _around(draft, site)), "these files, each by its last name"
+            said = f"{what}: not when --{name} is given"
+            draft.say(Kind.CHANGED, RULE, site, said, _declare(name, holds))
+            continue
         elif not isinstance(site, cst.Call) and _is_whole_set(draft, call := _around(draft, site)):
             what, holds = _replace_set(draft, call, site, value)
         elif isinstance(site, cst.Call):
@@ -151,8 +163,18 @@ def stop_downloads(draft: Draft, sites: list[cst.CSTNode], given: Value, name: s
             asked = f"({asked})" if isinstance(site, cst.BooleanOperation | cst.IfExp) else asked
             draft.replace(site, f"not {value}" if asked == "True" else f"not {value} and {asked}")
             what, holds = tail(call.func), "what it downloads here"
-        advice = f"declare the data: outlast run … --data {name}=FOLDER, a folder with {holds}"
-        draft.say(Kind.CHANGED, RULE, site, f"{what} is not downloaded when --{name} is given", advice)
+        said = f"{what} is not downloaded when --{name} is given"
+        draft.say(Kind.CHANGED, RULE, site, said, _declare(name, holds))
+
+
+def _declare(name: str, holds: str) -> str:
+    return f"declare the data: outlast run … --data {name}=FOLDER, a folder with {holds}"
+
+
+def _insert_name(draft: Draft, place: cst.CSTNode, value: str) -> None:
+    """The file by the last name of an address that is put together."""
+    draft.insert(draft.start(place), f"os.path.join({value}, os.path.basename({draft.source(place)})) if {value} else ")
+    draft.need_import("os")
 
 
 def _around(draft: Draft, node: cst.CSTNode) -> cst.Call:

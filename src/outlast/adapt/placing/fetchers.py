@@ -53,7 +53,7 @@ _ENCODERS = re.compile(r"segmentation_models_pytorch\.[A-Z]\w*|segmentation_mode
 #: models of Keras, which take a name that Keras knows, or a file
 KERAS_MODEL = re.compile(r"(?:tensorflow\.)?(?:python\.)?keras\.applications\.(?:\w+\.)*[A-Z]\w*$")
 _EFFICIENT = re.compile(r"efficientnet-b\d")
-_ADDRESS = re.compile(r"(?:https?|ftp)://", re.I)
+_ADDRESS = re.compile(r"(?:https?|ftp|hf|s3|gs)://", re.I)
 #: readers of files, which `load_dataset` takes in place of a data set's name
 BUILDERS = frozenset("csv json parquet arrow text xml imagefolder audiofolder videofolder webdataset pandas".split())
 

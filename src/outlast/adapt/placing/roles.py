@@ -183,7 +183,8 @@ def _is_one_of(text: str, places: Sequence[tuple[str, Use]], chosen: Mapping[str
     for other, written in places:
         parts = _fixed(written.literal) if chosen.get(other) is Role.OUTPUT and not written.after else []
         # `"%s.csv" % name` may be anything: what is fixed must tell.
-        is_telling = len(parts) > 1 and re.search(r"[a-zA-Z]{2}", parts[0].rpartition("/")[2])
+        name = "".join([parts[0].rpartition("/")[2], *parts[1:]]) if parts else ""
+        is_telling = len(parts) > 1 and re.search(r"[a-zA-Z]{2}", name.rpartition(".")[0] if "." in name else name)
         if is_telling and re.fullmatch("[^/]*".join(map(re.escape, parts)), text.removeprefix("./")):
             return True
     return False
