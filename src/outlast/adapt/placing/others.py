@@ -11,6 +11,7 @@ from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.given_settings import is_get
+from outlast.adapt.placing.same_settings import settings_name
 from outlast.adapt.placing.shapes import is_argument
 from outlast.adapt.placing.sites import declaring, enclosed, is_text, text_of
 from outlast.adapt.placing.sources import Use
@@ -39,7 +40,7 @@ def replace_others(
         draft.say(Kind.DIFFERS, "paths", first, said, "set them in the configuration")
         return
     # Values of another file are not known here: each is one of several that may have the same last name.
-    unknown = {source for source in spelled if not _has_last(nodes, draft, source)}
+    unknown = {settings_name(draft, node) for node in nodes.values() if not _has_last(nodes, draft, draft.source(node))}
     places = {_folder(draft, node, key in folders) for key, node in nodes.items()}
     is_one = len(places) == 1 and not beside
     tails = Tails(draft, role, [*[""] * len(unknown), *beside], is_whole=len(places) == 1 and set(nodes) <= folders)
@@ -144,7 +145,7 @@ def _folder(draft: Draft, node: cst.CSTNode, is_folder: bool) -> tuple[str, ...]
     while isinstance(at, cst.BinaryOperation):
         parts.insert(0, draft.source(at.right))
         at = at.left
-    first = [draft.source(arg.value) for arg in at.args] if _is_joined(at) else [draft.source(at)]
+    first = [draft.source(arg.value) for arg in at.args] if _is_joined(at) else [settings_name(draft, at)]
     parts = [*first, *parts]
     return tuple(parts if is_folder and not _is_open(node) else parts[:-1] or parts)
 
