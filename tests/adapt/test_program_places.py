@@ -319,3 +319,37 @@ def test_what_is_not_read_elsewhere_is_fetched_as_before(tmp_path, given, is_rep
     told = 'os.environ.get("CONTRACT_DATA_URL")'
     assert (f"root={told} or {given}, download=not {told}" in program.text("rows.py")) is is_replaced
     assert ("download=True" in program.text("rows.py")) is not is_replaced
+
+
+def test_several_files_that_are_made_together_are_kept_beside_the_data(tmp_path):
+    program = Program(
+        tmp_path / "code",
+        config="from pathlib import Path\nclass Config:\n    data_dir = Path('../input/rows/')\n    mode = 'train'\n",
+        train="from config import Config\nfrom rows import prepare\nprint(*prepare(Config()), flush=True)\n",
+        rows="""
+            import os
+            def prepare(config):
+                if not os.path.exists(config.data_dir / f"{config.mode}.txt"):
+                    files = sorted((config.data_dir / config.mode).glob("*.txt"))
+                    found = [each.read_text() for each in files]
+                    if config.mode == "train":
+                        with open(config.data_dir / "train.txt", "w") as f:
+                            f.write(found[0])
+                        with open(config.data_dir / "valid.txt", "w") as f:
+                            f.write(found[1])
+                        return found
+                with open(config.data_dir / "train.txt") as f:
+                    first = f.read()
+                with open(config.data_dir / "valid.txt") as f:
+                    return [first, f.read()]
+        """,
+    )
+    data = tmp_path / "data"
+    (data / "train").mkdir(parents=True)
+    (data / "train/a.txt").write_text("one")
+    (data / "train/b.txt").write_text("two")
+    program.adapt()
+    for _ in range(2):
+        ran = program.run("--data_url", str(data), "--train_url", str(tmp_path / "out"))
+        assert ran.lines == ["one two"], ran.error
+    assert (data / "valid.txt").read_text() == "two"

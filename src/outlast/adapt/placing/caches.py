@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import libcst as cst
@@ -24,7 +24,11 @@ _ASKS = re.compile(r"\b(?:exists|isfile|is_file)\(")
 def take_caches(draft: Draft, sinks: Sequence[Sink], flow: Flow, *, tells: bool = False) -> list[Sink]:
     """The same sinks; those that write where data is read, and only what is not there yet, belong to the data."""
     read = {draft.source(sink.path) for sink in sinks if sink.role in (Role.DATA, Role.WEIGHTS)}
-    caches = [sink for sink in sinks if draft.source(sink.path) in read and _is_made_once(draft, sink)]
+    caches = [
+        sink for sink in sinks
+        if draft.source(sink.path) in read
+        and _is_made_once(draft, sink, {_origin(draft, use) for use in flow.ways(sink) if use.is_folder})
+    ]  # fmt: skip
     if not caches:
         return list(sinks)
     ways = [(sink, use) for sink in sinks if sink.role is not None and not sink.makes for use in flow.ways(sink)]
@@ -51,13 +55,16 @@ def _origin(draft: Draft, use: Use) -> str:
     return draft.source(node) if node is not None else use.option
 
 
-def _is_made_once(draft: Draft, sink: Sink) -> bool:
-    """`if not os.path.exists(path): dump(path)`, or the other branch of such a question."""
+def _is_made_once(draft: Draft, sink: Sink, origins: Collection[str]) -> bool:
+    """`if not os.path.exists(path): dump(path)`, or the other branch of such a question.
+
+    Of several files that are made together the script may ask for one alone, which lies in the same folder.
+    """
     before: cst.CSTNode = sink.call
     for each in draft.above(sink.call) if sink.role is Role.OUTPUT and not sink.makes else ():
-        if isinstance(each, cst.If) and before is not each.test:
-            test = draft.source(each.test)
-            is_asked = bool(_ASKS.search(test)) and draft.source(sink.path) in test
+        test = draft.source(each.test) if isinstance(each, cst.If) and before is not each.test else ""
+        if isinstance(each, cst.If) and _ASKS.search(test):
+            is_asked = draft.source(sink.path) in test or any(origin in test for origin in origins if origin)
             is_missing = test.startswith("not ") is (before is each.body)
             return is_asked and is_missing
         if isinstance(each, cst.FunctionDef):
