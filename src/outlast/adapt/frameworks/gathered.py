@@ -12,7 +12,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.frameworks.keras_callbacks import assigned_fields, changed_fields, filled_by, is_plain
-from outlast.adapt.resuming.visible import parts_of
+from outlast.adapt.resuming.parts import parts_of
 from outlast.adapt.whole import files_of
 from outlast.migrate.tree import dotted, tail
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.resuming.visible import parts_of
+from outlast.adapt.resuming.parts import parts_of
 from outlast.migrate.tree import dotted, tail
 
 CHANGES = frozenset({"append", "extend", "add", "update", "insert", "setdefault"})

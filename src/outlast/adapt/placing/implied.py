@@ -28,7 +28,10 @@ _FILES = {
     "plot_model": (("tensorflow.keras.utils.", "keras.utils.", "tf_keras.utils."), 1, "to_file", '"model.png"'),
 }
 #: library → the variable that tells it a folder, what it writes there by default, and words of who tells it otherwise
-_TOLD = {"mlflow": ("MLFLOW_TRACKING_URI", "mlruns", {"set_tracking_uri", "MlflowClient"})}
+_TOLD = {
+    "mlflow": ("MLFLOW_TRACKING_URI", "mlruns", {"set_tracking_uri", "MlflowClient"}),
+    "wandb": ("WANDB_DIR", "", {"WandbLogger"}),
+}  # fmt: skip
 #: a list of callbacks, and the like, cannot be looked into
 _OPEN = ("*", "**")
 
@@ -69,8 +72,11 @@ def find_implied(draft: Draft) -> list[Implied]:
 def _find_told(draft: Draft, library: str) -> Implied | None:
     """The first call of a library that writes to a folder of its own, unless the program tells it another."""
     variable, default, words = _TOLD[library]
-    first = next((call for call in draft.calls() if draft.resolve(call.func).startswith(f"{library}.")), None)
+    calls = [call for call in draft.calls() if draft.resolve(call.func).startswith(f"{library}.")]
+    # One that only sends what it is given, or is told a folder, has no place of its own.
+    first = next((call for call in calls if library != "wandb" or tail(call.func) == "init"), None)
     is_told = words & words_of(draft) or search(re.compile(variable), draft) is not None
+    is_told = is_told or (first is not None and library == "wandb" and argument(first, "dir") is not None)
     return None if first is None or is_told else Implied(first, "", f'"{default}"', variable)
 
 

@@ -262,8 +262,10 @@ def _is_left(draft: Draft, node: cst.CSTNode, known: set[int]) -> bool:
         return False
     parent = draft.parent(node)
     is_right = isinstance(parent, cst.BinaryOperation) and parent.right is node
+    is_name = isinstance(parent, cst.Arg) and parent.keyword is not None and parent.keyword.value == "name"
     return not (
         _is_aside_call(draft, node)
+        or is_name
         or is_right
         or _is_unused(draft, node)
         or isinstance(parent, cst.Expr | cst.ComparisonTarget | cst.Comparison)

@@ -98,7 +98,7 @@ _STATE_FOLDERS = {
     f"{root}.{name}": (place, "model_dir")
     for root in ("tensorflow.estimator", "tensorflow.compat.v1.estimator")
     for name, place in (("RunConfig", 0), ("Estimator", 1))
-} | {"tensorflow.data.experimental.save": (1, "path")}
+} | {"tensorflow.data.experimental.save": (1, "path"), "wandb.init": (99, "dir")}
 _ASKS = {
     "os.path.exists": (0, ""), "os.path.isfile": (0, ""), "os.path.isdir": (0, ""), "os.remove": (0, ""),
     "os.path.getsize": (0, ""), "shutil.rmtree": (0, "path"), "os.chdir": (0, "path"),

@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.visible import parts_of
+from outlast.adapt.resuming.parts import parts_of
 from outlast.migrate.tree import dotted, tail
 
 #: what gives the next value again and again cannot be put into a file

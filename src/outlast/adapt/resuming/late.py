@@ -12,8 +12,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.kept import is_plain
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.parts import parts_of
 from outlast.adapt.resuming.uses import Uses
-from outlast.adapt.resuming.visible import parts_of
 from outlast.migrate.tree import dotted, tail
 
 

@@ -21,7 +21,7 @@ from outlast.adapt.resuming.uses import Uses
 from outlast.adapt.resuming.visible import global_names
 from outlast.adapt.whole import roots_of
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, dotted, tail
+from outlast.migrate.tree import argument, dotted, positional, tail
 
 #: Words of libraries that compress weights, or train few of them.
 _IN_PART = re.compile(
@@ -31,6 +31,8 @@ _IN_PART = re.compile(
 #: what time it is, is another one in each stint
 _CLOCKS = frozenset({"now", "today", "utcnow", "perf_counter", "monotonic"})
 _WRITERS = frozenset({"SummaryWriter", "open", "writer", "getLogger", "tqdm"})
+#: libraries that follow a training: each stint begins another record
+_TRACKERS = frozenset({"wandb", "mlflow", "comet_ml", "neptune", "clearml", "swanlab", "aim", "dvclive"})
 _ANEW = "save it with outlast.save if its state matters"
 
 
@@ -225,15 +227,21 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
             if any(_is_no_value(value) for value in uses.field_values(name)):
                 if not made & _WRITERS:  # which begin anew in each stint as they should
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
-            elif is_plain(first) or name in ahead:
+            elif is_plain(first) or name in ahead or _is_copied_state(first):
                 kept.append(name)
             elif (
                 isinstance(first, cst.Call) and name not in uses.holders and tail(first.func) not in NOT_KEPT | _CLOCKS
             ):
                 is_saved = name in saved or any(each in uses.methods[name] for each in ("step", "eval", "parameters"))
-                if not is_saved:
+                if not is_saved and draft.resolve(first.func).partition(".")[0] not in _TRACKERS:
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
     return kept
+
+
+def _is_copied_state(value: cst.BaseExpression) -> bool:
+    """`deepcopy(model.state_dict())`: a value by itself. Without a copy it is what the model has, now and later."""
+    given = positional(value, 0) if isinstance(value, cst.Call) and tail(value.func) == "deepcopy" else None
+    return isinstance(given, cst.Call) and tail(given.func) == "state_dict"
 
 
 def _is_no_value(value: cst.BaseExpression) -> bool:
@@ -257,6 +265,7 @@ def _fields_from_outside(draft: Draft, values: Values, uses: Uses, saved: set[st
         for name in dict.fromkeys(changed)
         if (holder := name.rpartition(".")[0]) in uses.holders
         and holder not in late
+        and name not in uses.holders
         and (is_plain(uses.known[name]) or uses.is_empty(name))
         and not (seen := _same_as(draft, uses, name)) & saved
         and seen.isdisjoint(uses.holders)

@@ -13,11 +13,15 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.called import fits, only_class, whole_of
+from outlast.adapt.resuming.declared import declared_fields, factory_of
 from outlast.adapt.resuming.loops import Values, chosen, has_none, is_none, targets_of
+from outlast.adapt.resuming.parts import parts_of
 from outlast.adapt.resuming.ranks import is_library
 from outlast.migrate.tree import argument, dotted, positional, tail
 
 _Named = TypeVar("_Named", cst.ClassDef, cst.FunctionDef)
+#: methods that the making of an object runs
+_MAKING = frozenset({"__init__", "__post_init__"})
 _CHANGES = frozenset("append extend insert add update pop remove clear setdefault appendleft popleft".split())
 
 
@@ -158,7 +162,7 @@ class Visible:
                 self.known[f"{name}.{field}"] = chosen(some[0]) if len(some) == 1 else None
                 call = some[0] if some and isinstance(some[0], cst.Call) else None
                 call = call or (self._handed_to_field(some[0]) if len(some) == 1 else None)
-                made = self._class_of(call) if call is not None else ""
+                made = self._class_of(call) if call is not None else factory_of(self.draft, some)
                 if made in self._classes and name.count(".") < 2 and self._classes[made] not in chain:
                     waiting.append((f"{name}.{field}", self._classes[made]))
 
@@ -221,7 +225,8 @@ class Visible:
         return chain
 
     def _fields(self, chain: list[cst.ClassDef]) -> dict[str, list[cst.BaseExpression]]:
-        found: dict[str, list[cst.BaseExpression]] = {}
+        built = [each for each in self._classes.values() if chain[0] in self._chain(each)]
+        found = declared_fields(self.draft, chain, [each.name.value for each in built])
         for node in (node for home in chain for node in self.draft.below(home)):
             pairs: list[tuple[cst.CSTNode, cst.BaseExpression | None]] = []
             if isinstance(node, cst.Assign):
@@ -282,8 +287,12 @@ class Visible:
 
     def changing(self, holder: str) -> dict[str, cst.BaseExpression]:
         """The fields that an object has from its beginning and changes later, with what they are at first."""
-        begins = {"__init__"}
-        first: dict[str, cst.BaseExpression] = {}
+        begins = set(_MAKING)
+        declared = declared_fields(self.draft, self.holders[holder], [])
+        first = {
+            f"self.{name}": values[0] for name, values in declared.items()
+            if values and factory_of(self.draft, values) not in self._classes
+        }  # fmt: skip
         changed: set[str] = set()
         nodes = [node for home in self.holders[holder] for node in self.draft.below(home)]
         for node in nodes:
@@ -297,7 +306,8 @@ class Visible:
                     for name, part in parts_of(target.target, node.value, fields=True).items():
                         if name.count(".") == 1 and part is not None and (method in begins or self._is_before(node)):
                             first.setdefault(name, part)
-                        changed.update({name} if method not in once else ())
+                        # What the loop's function sets before it starts is set anew in each start.
+                        changed.update({name} if method not in once and not self._is_before(node) else ())
                     if isinstance(target.target, cst.Subscript) and method not in once:
                         changed.add(dotted(whole_of(target.target)))
             elif isinstance(node, cst.AugAssign) and method not in once:
@@ -314,14 +324,14 @@ class Visible:
         """Methods that only the making of an object runs: `self.setup()` of its `__init__`, and nobody else."""
         own = {id(node) for node in nodes}
         scope = self.values.scope
-        once = begins - {scope.name.value if isinstance(scope, cst.FunctionDef) else ""} | {"__init__"}
+        once = begins - {scope.name.value if isinstance(scope, cst.FunctionDef) else ""} | _MAKING
         calls = [call for each in (self.draft, *self.draft.others) for call in each.calls() if tail(call.func) in once]
         while True:
             again = {
                 tail(call.func)
                 for call in calls
                 if id(call) not in own or self._method_of(call) not in once
-            } - {"__init__"}  # fmt: skip
+            } - _MAKING  # fmt: skip
             if not again & once:
                 return once
             once -= again
@@ -382,19 +392,3 @@ def global_names(draft: Draft, scope: Scope) -> set[str]:
         if isinstance(node, cst.Global) and draft.scope(node) is scope
         for item in node.names
     }
-
-
-def parts_of(
-    target: cst.CSTNode, value: cst.BaseExpression | None, *, fields: bool = False
-) -> dict[str, cst.BaseExpression | None]:
-    """Names that an assignment binds, each with its part of the value where that can be told apart."""
-    if isinstance(target, cst.Name) or (fields and isinstance(target, cst.Attribute)):
-        return {dotted(target): value}
-    if isinstance(target, cst.Tuple | cst.List):
-        same = isinstance(value, cst.Tuple) and len(value.elements) == len(target.elements)
-        found = {}
-        for at, element in enumerate(target.elements):
-            part = value.elements[at].value if same and isinstance(value, cst.Tuple) else value
-            found.update(parts_of(element.value, part, fields=fields))
-        return found
-    return {}
