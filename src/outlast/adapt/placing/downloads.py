@@ -219,6 +219,13 @@ def report_downloads(
                     Kind.KEPT, RULE, call, f"{tail(call.func)} downloads only what is not there: it looks at --{own}"
                 )
                 continue
+            root = argument(call, "root")
+            given = root.value if root is not None else place
+            if draft.others and _is_parameter(draft, given):
+                shown = draft.source(given) if given is not None else ""
+                said = f"{tail(call.func)} downloads what it does not find in {shown}, which its caller gives"
+                draft.say(Kind.DIFFERS, RULE, call, said, "let what it downloads lie there already")
+                continue
             what = f"{tail(call.func)} downloads its data, and where it keeps it is not visible"
         if not what or id(call) in done:
             continue
@@ -231,6 +238,12 @@ def report_downloads(
         draft.say(kind, RULE, call, f"{what}{where}; {there}", advice)
     has_hub = "set_dir" in draft.words or any(looks_into_hub(draft, call) for call in draft.calls())
     tell_addresses(draft, stopped, has_hub=has_hub)
+
+
+def _is_parameter(draft: Draft, node: cst.CSTNode | None) -> bool:
+    function = draft.scope(node) if isinstance(node, cst.Name) else None
+    params = (*function.params.params, *function.params.kwonly_params) if isinstance(function, cst.FunctionDef) else ()
+    return any(each.name.value == tail(node) for each in params)
 
 
 def _fetched(draft: Draft, call: cst.Call) -> str:

@@ -9,7 +9,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead
-from outlast.adapt.resuming.aliases import weights_of
+from outlast.adapt.resuming.aliases import weights_of, with_weights
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.ranks import are_several, first_lines
@@ -322,6 +322,7 @@ def _put_back(name: str, values: Values, state: State, names: Names, torch: str)
     kept, origin = f'{names.state}["{name}"]', values.origins.get(name) or fetched_ahead(values).get(name)
     if model := weights_of(name, values, state.loaded):
         return f"{model}.state_dict() if {kept} else {kept}"  # without a copy these are the weights themselves
+    kept = with_weights(name, kept, values, state.loaded)
     is_made = isinstance(origin, cst.Call) and tail(origin.func) not in ("list", "dict", "time", "float", "int")
     if not torch or not is_made or not values.is_surely_there(name):
         return kept
