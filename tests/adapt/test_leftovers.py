@@ -150,3 +150,15 @@ def test_a_place_that_nobody_reads_is_not_spoken_of():
 def test_how_names_of_files_end_is_no_place():
     option = 'parser.add_argument("--img_ext", default=".png")'
     assert "img_ext" not in said(adapt(TRAIN.format(option, "train(args.img_ext)")), Kind.DIFFERS)
+
+
+def test_a_tuple_with_a_telling_name_saves_nothing():
+    done = adapt("""
+from collections import namedtuple
+SavedStep = namedtuple("SavedStep", ["loss", "rate"])
+steps = []
+for epoch in range(3):
+    steps.append(SavedStep(epoch, 0.1))
+print(steps)
+""")
+    assert "the script saves nothing" in said(done, Kind.DIFFERS)

@@ -12,7 +12,7 @@ from outlast.adapt.placing.delivered import look_elsewhere, still_read
 from outlast.adapt.placing.folders import hold_back
 from outlast.adapt.placing.implied import tell_folders
 from outlast.adapt.placing.others import replace_others
-from outlast.adapt.placing.places import Places, make_below, make_folders, needed_folders, replace_places
+from outlast.adapt.placing.places import Places, make_below, make_folders, names_file, needed_folders, replace_places
 from outlast.adapt.placing.sites import Site
 from outlast.adapt.placing.wiring import wire_options
 from outlast.adapt.sight import Sight
@@ -45,6 +45,7 @@ class Connecting:
                 )  # fmt: skip
             if role is Role.OUTPUT and not setup.is_read(name):
                 lines += make_below(self._draft, setup, self._paths, value.first)
+                self.folders += [""] if names_file(self._paths) else []
             if role is Role.OUTPUT:
                 lines += tell_folders(self._draft, self._paths.implied, value, name)
             beside = company.written if company.has_unknown else ()

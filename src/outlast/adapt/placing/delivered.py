@@ -53,6 +53,7 @@ _ASKS = frozenset({"exists", "isfile", "is_file", "isdir", "is_dir", "getsize", 
 _REMOVES = frozenset({"remove", "unlink", "rmtree", "replace", "rename", "move"})
 #: functions of other files in which a training may write whatever it likes
 _TRAINS = re.compile(r"fit|train|learn|run|main|tune|search|solve|loop", re.I)
+_DEPTH = 3
 _OPEN = re.compile(r"\0|%[-0-9.]*[a-zA-Z]|\{[^{}]*\}")
 
 
@@ -91,7 +92,7 @@ def find_delivered(
         # What is named by a count that the script has found, or asked for, is its own way to go on.
         name = use.after if use.literal is None else _pattern(flow, use)
         is_open = bool(_OPEN.search(name)) and not _is_named_by_option(draft, use, options)
-        is_found = is_open or _is_guarded(draft, use.sink.call)
+        is_found = is_open or _is_guarded(draft, use.sink.call) or _is_folder_asked(draft, flow, ways, use)
         if is_found and not by_flag and seen.may_be_written(use):
             continue
         instead = _whole(draft, use, options) if is_model and use.literal is None else ""
@@ -237,16 +238,39 @@ def _is_done(use: Use) -> bool:
     return isinstance(use.sink.path, cst.Call) and tail(use.sink.path.func) == HELPER
 
 
-def _is_guarded(draft: Draft, call: cst.Call) -> bool:
-    """Whether the script has another way where the file is not there."""
+def _is_guarded(draft: Draft, call: cst.Call, depth: int = _DEPTH) -> bool:
+    """Whether the script has another way where the file is not there, in this function or in all that call it."""
     before: cst.CSTNode = call
     for each in draft.above(call):
+        if isinstance(each, cst.FunctionDef):
+            return bool(depth) and _are_guarded(draft, each, depth - 1)
         if isinstance(each, cst.If | cst.IfExp) and before is each.body and _asks(draft, each.test):
             return True
         if isinstance(each, cst.Try) and before is each.body and each.handlers:
             return True
         before = each
     return False
+
+
+def _are_guarded(draft: Draft, function: cst.FunctionDef, depth: int) -> bool:
+    """Whether each call of a function is: `if os.path.exists(path): self.load(path)`."""
+    name = function.name.value
+    calls = [each for each in draft.calls() if tail(each.func) == name and not draft.resolve(each.func)]
+    is_one = sum(each.name.value == name for each in draft.functions()) == 1
+    is_ours = is_one and not any(other.speaks_of(name) for other in draft.others)
+    return bool(calls) and is_ours and all(_is_guarded(draft, each, depth) for each in calls)
+
+
+def _is_folder_asked(draft: Draft, flow: Flow, ways: Sequence[Use], read: Use) -> bool:
+    """`assert os.path.isdir("saved")` before `torch.load("saved/last.pt")`: what is brought elsewhere does not help."""
+    file, at = _pattern(flow, read), read.sink.call
+    return any(
+        asked.role is None and _source(flow, asked) == _source(flow, read)
+        and file.startswith(_pattern(flow, asked).rstrip("/") + "/")
+        and tail(asked.sink.call.func) in _ASKS and isinstance(draft.parent(asked.sink.call), cst.Assert)
+        and draft.scope(asked.sink.call) is draft.scope(at) and draft.start(asked.sink.call) < draft.start(at)
+        for asked in ways
+    )  # fmt: skip
 
 
 def _asks(draft: Draft, test: cst.BaseExpression) -> bool:

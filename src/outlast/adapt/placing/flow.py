@@ -22,7 +22,7 @@ from outlast.adapt.placing.code_folder import CodeFolder
 from outlast.adapt.placing.elements import Elements
 from outlast.adapt.placing.given_settings import GivenSettings, is_get
 from outlast.adapt.placing.overwritten import Overwritten
-from outlast.adapt.placing.returned import Returned, parameters_of
+from outlast.adapt.placing.returned import Returned, parameters_of, told_by
 from outlast.adapt.placing.sinks import HELPER, Sink
 from outlast.adapt.placing.sources import Hop, Use, at_literal, folder_above, is_made, unwrapped
 from outlast.adapt.placing.spelling import SAME, UNKNOWN, Spelling, cut, filled, joined, listed
@@ -325,10 +325,10 @@ class Flow:
         entered = self._entered.get(id(function))
         for call in [entered] if entered is not None else self._draft.calls():
             # `np.load(path)` is no call of the file's own `load`.
-            is_own = isinstance(call.func, cst.Name) or (owner is not None and not self._draft.is_of_library(call.func))
-            if tail(call.func) == called and is_own:
-                named = argument(call, name)
-                value = named.value if named else positional(call, index)
+            func, given = told_by(self._draft, call)
+            is_own = isinstance(func, cst.Name) or (owner is not None and not self._draft.is_of_library(func))
+            if tail(func) == called and is_own:
+                value = named.value if (named := argument(given, name)) else positional(given, index)
                 passed += [value] if value is not None else []
         default = next((param.default for param in function.params.params if param.name.value == name), None)
         default = None if tail(default) == "None" else default

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import libcst as cst
@@ -325,9 +325,16 @@ def may_save(draft: Draft) -> bool:
     is_open = any(not is_library(root) and root.lstrip(".") not in draft.seen for root in roots_of(draft))
     # What a function of the program does is seen in it.
     files = files_of(draft)
-    known = {name for each in files for name in each.function_names}
+    known = {name for each in files for name in (*each.function_names, *_tuples(each))}
     names = {tail(call.func) for each in files for call in each.calls() if not _only_draws(each, call)} - known
     return is_open or any(_WRITES.search(name) and not _LOADS.match(name) for name in names)
+
+
+def _tuples(draft: Draft) -> Iterator[str]:
+    """`SavedAction = namedtuple("SavedAction", …)`: what is kept in one is written nowhere."""
+    for node in draft.nodes:
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and tail(node.value.func) == "namedtuple":
+            yield from (tail(target.target) for target in node.targets)
 
 
 def _only_draws(draft: Draft, call: cst.Call) -> bool:

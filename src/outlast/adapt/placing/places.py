@@ -285,6 +285,12 @@ def needed_folders(draft: Draft, paths: Paths, places: Places) -> list[str]:
     return _lowest(found)
 
 
+def names_file(paths: Paths) -> bool:
+    """Whether a file that is written lies in the contract's folder by its last name: `--save model.pt`."""
+    files = {own for own, is_folder in paths.options.get(Role.OUTPUT, {}).items() if not is_folder}
+    return any(use.option in files and not use.after and not use.sink.is_folder for use, _ in paths.written)
+
+
 def make_folders(draft: Draft, folders: Sequence[str], value: str) -> list[str]:
     """Lines that make folders below the contract's, or that one itself: a platform has made it, a user may have not."""
     if folders:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.placing.shapes import asks_for_absolute, leading
-from outlast.migrate.tree import dotted, inner
+from outlast.migrate.tree import dotted, inner, tail
 
 _DEPTH = 6
 
@@ -68,3 +68,11 @@ class Returned:
 
 def parameters_of(function: cst.FunctionDef) -> list[str]:
     return [param.name.value for param in function.params.params]
+
+
+def told_by(draft: Draft, call: cst.Call) -> tuple[cst.BaseExpression, cst.Call]:
+    """The function that a call gives arguments, and these: `partial(load, folder="a")` does so for whoever calls it."""
+    first = call.args[0].value if call.args and not call.args[0].star else None
+    if first is None or tail(call.func) != "partial" or draft.resolve(call.func) != "functools.partial":
+        return call.func, call
+    return first, call.with_changes(args=call.args[1:])

@@ -16,6 +16,8 @@ def is_unnamed(draft: Draft, function: cst.FunctionDef) -> bool:
     name = home.name.value if home is not None else function.name.value
     if any(tail(call.func) == name for call in draft.calls()) or any(name in other.words for other in draft.others):
         return False
+    if any(isinstance(arg.value, cst.Name) and arg.value.value == name for call in draft.calls() for arg in call.args):
+        return False  # `pool.map(partial(load, folder=x), names)`: whoever takes it calls it with what it has been told
     return all(_hands_all_on(each) and _is_unnamed_class(draft, each) for each in _built_on(draft, name))
 
 
