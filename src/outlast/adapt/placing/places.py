@@ -17,6 +17,7 @@ from outlast.adapt.arguments.setup import Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.apart import by_name, is_way, last_name, tell_last_names
+from outlast.adapt.placing.executed import set_again
 from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import stem_of
 from outlast.adapt.placing.paths import Paths
@@ -165,6 +166,8 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
             _change(draft, site.literal, new, name)
         if new.startswith("os."):
             draft.need_import("os")
+        elif filled is None:
+            set_again(draft, site.literal, value)
     return True
 
 
