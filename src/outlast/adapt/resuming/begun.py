@@ -49,6 +49,12 @@ def path_of(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
     return positional(call, 0)
 
 
+def added_paths(draft: Draft, within: cst.CSTNode) -> list[cst.BaseExpression]:
+    """The paths of files that something adds to: `open(path, "a")`."""
+    calls = (call for call in draft.calls(within) if mode_of(draft, call).startswith("a"))
+    return [path for call in calls if (path := path_of(draft, call)) is not None]
+
+
 def is_of_path(draft: Draft, call: cst.Call) -> bool:
     """`path.open("a")`, `path.write_text(head)`: whether a path object is asked to open its own file."""
     if not isinstance(call.func, cst.Attribute) or tail(call.func) not in {"open", *_WHOLE}:

@@ -43,6 +43,7 @@ class OwnResume:
     setting: str = ""  # what decides instead of an option: a parameter, a field of a configuration
     #: what is counted from, as far as nobody has to tell it to go on
     starts: tuple[cst.BaseExpression, ...] = ()
+    spelled: str = ""  # the option as a command line has it: `-resume`
 
     @property
     def is_asked(self) -> bool:
@@ -54,7 +55,7 @@ class OwnResume:
         """As it is written on a command line, or called in the file."""
         if self.setting:
             return self.setting
-        return f"--{self.flag}" + (f"={self.takes}" if self.takes else "")
+        return (self.spelled or f"--{self.flag}") + (f"={self.takes}" if self.takes else "")
 
 
 def find_own_resume(draft: Draft) -> OwnResume | None:
@@ -75,7 +76,8 @@ def find_own_resume(draft: Draft) -> OwnResume | None:
     kind = argument(call, "type") if call is not None else None
     takes = "NUMBER" if kind is not None and tail(kind.value) == "int" else "PATH"
     is_switch = call is not None and argument(call, "action") is not None
-    return OwnResume(option.name if option is not None else name, takes="" if is_switch else takes)
+    flag, spelled = (option.name, option.shown) if option is not None else (name, "")
+    return OwnResume(flag, takes="" if is_switch else takes, spelled=spelled)
 
 
 def is_on(draft: Draft, node: cst.BaseExpression) -> bool:

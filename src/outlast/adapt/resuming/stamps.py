@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
-from outlast.adapt.resuming.begun import mode_of, path_of
+from outlast.adapt.resuming.begun import added_paths, mode_of, path_of
 from outlast.adapt.resuming.clocks import Bound, has_clock, is_clock, is_stamp
 from outlast.adapt.resuming.firsts import saved_path
 from outlast.adapt.resuming.loops import Values, keyword_or_place
@@ -37,6 +37,7 @@ def find_stamps(draft: Draft, values: Values) -> list[cst.CSTNode]:
     Those of other results as well, unless each start begins a file anew that may lie there.
     """
     paths = [path for call in draft.calls(values.loop.node) if (path := saved_path(draft, call)) is not None]
+    paths += added_paths(draft, values.loop.node)
     if not _begins_files(draft, values):
         paths += result_paths(draft)
     return _in_paths(draft, values, paths)
@@ -66,6 +67,19 @@ def say_stamps(draft: Draft, values: Values, kept: Sequence[cst.CSTNode]) -> Non
         if not any(stamp is each for each in kept):
             said = f"{_shown(draft, stamp)} is another one in each start: each stint has a place of its own"
             draft.say(Kind.DIFFERS, RULE, stamp, said, "give them a name that stays the same")
+    made_of = [value for path in paths for value in reached(draft, path, values)]
+    _say_settings(draft, {name.rpartition(".")[2] for value in made_of for name in _names(draft, value)})
+
+
+def _say_settings(draft: Draft, names: set[str]) -> None:
+    """`TIME_NOW` of a file with settings, which places of this one are made of."""
+    for other in draft.others:
+        for node in (each for each in other.nodes if isinstance(each, cst.Assign)):
+            name, value = tail(node.targets[0].target), node.value
+            is_setting = name.isupper() and name in names and isinstance(other.scope(node), cst.Module)
+            if is_setting and isinstance(value, cst.Call) and is_stamp(other, value, {}):
+                said = f"{name} is another one in each start: each stint has a place of its own"
+                other.say(Kind.DIFFERS, RULE, node, said, "give it a value that stays the same")
 
 
 def keep_stamps(draft: Draft, stamps: Sequence[cst.CSTNode], scope: cst.CSTNode, value: str) -> None:
