@@ -47,7 +47,7 @@ def _number(value):
 
 class Parameter:
     def __init__(self, number):
-        self.number, self.grad = number, 0.0
+        self.number, self.grad, self.requires_grad = number, 0.0, True
 
 
 class Module:
@@ -95,6 +95,8 @@ class SGD:
 
     def step(self):
         for at, each in enumerate(self._parameters):
+            if not each.requires_grad:
+                continue
             self._speeds[at] = self.momentum * self._speeds[at] - self.lr * each.grad
             each.number += self._speeds[at]
 

@@ -20,7 +20,7 @@ def share_weights(sights: Sequence[Sight]) -> None:
     torch's folder can hold files of the program's own beside its own folder. A model that takes the place as a whole,
     be it a file or a folder, leaves room for nothing else.
     """
-    hub = [sight for sight in sights if sight.pretrained.torch]
+    hub = [sight for sight in sights if sight.pretrained.torch or sight.pretrained.told]
     others = [sight for sight in sights if sight.fetched and sight not in hub]
     if hub:
         for sight in others:

@@ -19,6 +19,7 @@ from outlast.adapt.placing.addresses import (
 )
 from outlast.adapt.placing.fetched import FETCH, is_left_out
 from outlast.adapt.placing.fetchers import BUILDERS, advice_on, fetched_by
+from outlast.adapt.placing.hub_files import is_told_folder
 from outlast.adapt.placing.keras_archives import find_archive, is_archive
 from outlast.adapt.placing.keras_sets import find_keras_set, is_keras_set
 from outlast.adapt.placing.pretrained import is_keras_model, looks_into_hub
@@ -236,7 +237,9 @@ def report_downloads(
         advice = _BESIDE_HUB if looks_into_hub(draft, call) else advice_on(draft, call)
         where = " where it is not there yet" if guarded else ""
         draft.say(kind, RULE, call, f"{what}{where}; {there}", advice)
-    has_hub = "set_dir" in draft.words or any(looks_into_hub(draft, call) for call in draft.calls())
+    has_hub = "set_dir" in draft.words or any(
+        looks_into_hub(draft, call) or is_told_folder(call) for call in draft.calls()
+    )
     tell_addresses(draft, stopped, has_hub=has_hub)
 
 

@@ -15,6 +15,7 @@ from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
 from outlast.adapt.placing.fetchers import KERAS_MODEL, constant, is_told_place, takes_known_name
+from outlast.adapt.placing.hub_files import folder_told, is_told_folder, take_folders
 from outlast.adapt.placing.keras_weights import FETCHED, may_be_fetched
 from outlast.adapt.placing.sites import enclosed
 from outlast.adapt.resuming.rounds import are_alternatives
@@ -92,16 +93,18 @@ class Pretrained:
         self._draft = draft
         calls = list(draft.calls())
         self.torch = [] if "set_dir" in draft.words else [call for call in calls if looks_into_hub(draft, call)]
+        #: those that are told where to keep what they fetch
+        self.told = [call for call in calls if folder_told(draft, call) is not None]
         self.keras = [call for call in calls if is_keras_model(draft, call)]
-        if self.torch or not are_alternatives(draft, self.keras):
+        if self.torch or self.told or not are_alternatives(draft, self.keras):
             self.keras = []  # one file cannot be the weights of several models
-        named = [] if self.torch or self.keras else [call for call in calls if _model_of(draft, call)]
+        named = [] if self.torch or self.told or self.keras else [call for call in calls if _model_of(draft, call)]
         is_one = len({_model_of(draft, call) for call in named}) == 1 or are_alternatives(draft, named)
         self.named = named if is_one else []
 
     @property
     def sites(self) -> list[cst.Call]:
-        return [*self.torch, *self.keras, *self.named]
+        return [*self.torch, *self.told, *self.keras, *self.named]
 
     def bring(self, given: Value, name: str) -> list[str]:
         """Let the weights come from the option; returns lines to be put where it becomes known."""
@@ -119,7 +122,8 @@ class Pretrained:
             self._say(call, name, f"the file {tail(call.func)} fetches (Keras keeps it in ~/.keras/models)")
         for call in self.named:
             self._take(call, given, name)
-        for call in self.torch:
+        take_folders(draft, self.told, given)
+        for call in (*self.torch, *self.told):
             self._say(call, name, _in_hub(draft, call))
         if not self.torch:
             return []
@@ -237,7 +241,7 @@ def looks_into_hub(draft: Draft, call: cst.Call) -> bool:
         source = argument(call, "source")
         is_local = source is not None and inner(source.value) == "local"
         is_off = name == "lpips.LPIPS" and asked == ["False"]
-        return not (is_local or is_off or argument(call, "model_dir") is not None)
+        return not (is_local or is_off or is_told_folder(call))
     if takes_known_name(draft, call):
         return argument(call, "weights_path") is None and positional(call, 1) is None
     if name.startswith("pretrainedmodels"):

@@ -12,6 +12,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import TRAINING_ARGUMENTS, is_library
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.fetchers import KERAS_MODEL, takes_known_name
+from outlast.adapt.placing.hub_files import is_told_folder
 from outlast.adapt.placing.keywords import handed_over, told_by_name
 from outlast.adapt.placing.writers import is_elsewhere, takes_over, written
 from outlast.adapt.whole import roots_of
@@ -225,6 +226,8 @@ def _guesses(draft: Draft, call: cst.Call) -> list[Sink]:
     """What is handed to a reader of data whose body is in another file."""
     own = draft.function_names | draft.class_names
     name = tail(call.func)
+    if is_told_folder(call):
+        return []  # of weights that are fetched, which have a place of their own
     named = [
         arg.value for arg in call.args
         if arg.keyword is not None and arg.keyword.value in _DATA_KEYWORDS

@@ -67,8 +67,10 @@ def say_stamps(draft: Draft, values: Values, kept: Sequence[cst.CSTNode]) -> Non
         if not any(stamp is each for each in kept):
             said = f"{_shown(draft, stamp)} is another one in each start: each stint has a place of its own"
             draft.say(Kind.DIFFERS, RULE, stamp, said, "give them a name that stays the same")
-    made_of = [value for path in paths for value in reached(draft, path, values)]
+    made_of = [value for path in result_paths(draft) for value in reached(draft, path, values)]
     _say_settings(draft, {name.rpartition(".")[2] for value in made_of for name in _names(draft, value)})
+    for other in draft.others:
+        _say_folders(other)
 
 
 def _say_settings(draft: Draft, names: set[str]) -> None:
@@ -80,6 +82,18 @@ def _say_settings(draft: Draft, names: set[str]) -> None:
             if is_setting and isinstance(value, cst.Call) and is_stamp(other, value, {}):
                 said = f"{name} is another one in each start: each stint has a place of its own"
                 other.say(Kind.DIFFERS, RULE, node, said, "give it a value that stays the same")
+
+
+def _say_folders(draft: Draft) -> None:
+    """`LossHistory(folder)` of another file, which makes a folder of its own there."""
+    calls = [
+        call for call in draft.calls() if isinstance(draft.scope(call), cst.FunctionDef) and draft.is_reached(call)
+    ]
+    paths = [path for call in calls if (path := _folder(draft, call)) is not None]
+    stamps = {id(stamp): stamp for path in paths for stamp in _reached(draft, path)}
+    for stamp in stamps.values():
+        said = f"{_shown(draft, stamp)} is another one in each start: each stint has a place of its own"
+        draft.say(Kind.DIFFERS, RULE, stamp, said, "give it a name that stays the same")
 
 
 def keep_stamps(draft: Draft, stamps: Sequence[cst.CSTNode], scope: cst.CSTNode, value: str) -> None:

@@ -9,10 +9,11 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead
-from outlast.adapt.resuming.aliases import weights_of, with_weights
+from outlast.adapt.resuming.aliases import holder_of, weights_of, with_weights
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.ranks import are_several, first_lines
+from outlast.adapt.resuming.thawed import thawed_lines, thawed_pairs
 from outlast.adapt.resuming.wrapped import add_helpers
 from outlast.adapt.whole import roots_of, search, words_of
 from outlast.migrate.engine import Kind
@@ -67,6 +68,7 @@ class State:
     steps: frozenset[str] = frozenset()  # what is called to make a step, where that has no name of its own
     wrapped: frozenset[str] = frozenset()  # those of `loaded` that may only hold something with a state
     partly: frozenset[str] = frozenset()  # those of `loaded` of which only what is trained is kept
+    thawed: tuple[str, ...] = ()  # those of `loaded` of which some rounds freeze or thaw a part
     files: tuple[str, ...] = ()  # paths of what each round adds to
     outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
 
@@ -217,10 +219,11 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
     uses_cuda = _uses_cuda(draft)
     pairs = [
         *round_pairs(values), *(f'"{name}": {_state_of(name, state, helpers[0])}' for name in state.loaded),
+        *thawed_pairs(state.thawed),
         *(f'"{name}": {_if_there(name, _states_of(name, kind), state)}' for name, kind in state.groups),
         *(f'"{name}": {_if_there(name, f"{name}.detach()", state)}' for name in state.tensors),
         *(f'"{name}": {_if_there(name, f"{name}.get_state()", state)}' for name in state.generators),
-        *(f'"{name}": {name}' for name in state.kept),
+        *(f'"{name}": {_if_there(holder_of(name, state.maybe), name, state)}' for name in state.kept),
         *sometimes_pairs(values), *drawn,
         *size_pairs(state.files),
     ]  # fmt: skip
@@ -234,13 +237,16 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         f"    {load_line(names, torch, is_placed=is_placed)}",
         *count_lines(values, names),
         *(line for name in state.loaded for line in _load_lines(name, state, names, helpers[1])),
+        *thawed_lines(draft, state.thawed, names.state),
         *(line for name, kind in state.groups for line in _under(name, _load_group(draft, name, kind, names), state)),
         *(line for name in state.tensors for line in _under(name, [f"{name}.data.copy_({names.at(name)})"], state)),
         *(line for name in state.generators for line in _under(name, [f"{name}.set_state({names.at(name)})"], state)),
         *sometimes_lines(values, names),
         *(
-            f"    {put_at(name, state)} = {_put_back(name, values, state, names, torch if uses_cuda else '')}"
+            line
             for name in state.kept
+            for put in [f"{put_at(name, state)} = {_put_back(name, values, state, names, torch if uses_cuda else '')}"]
+            for line in _under(holder_of(name, state.maybe), [put], state)
         ),
         *_random_lines(draft, values, names, ["    " + line for line in put_back]),
         *cut_lines(state.files, names.state),

@@ -17,7 +17,9 @@ from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
 from outlast.adapt.resuming.settings import set_fields
 from outlast.adapt.resuming.state import RULE, Refusal, State
-from outlast.adapt.resuming.uses import Uses
+from outlast.adapt.resuming.thawed import is_thawing
+from outlast.adapt.resuming.turns import turned
+from outlast.adapt.resuming.uses import CALLED, Uses
 from outlast.adapt.resuming.visible import global_names
 from outlast.adapt.whole import roots_of
 from outlast.migrate.engine import Kind
@@ -75,6 +77,9 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     held, loaders = loader_generators(draft, values, uses, generators)
     _refuse_hidden_generators(draft, loaders)
     kept, outer = kept_beside(draft, values, uses, {*found.names, *tensors, *generators})
+    anew = turned(draft, values, found.names)
+    kept = tuple(name for name in kept if name not in anew)
+    holders = {name.rpartition(".")[0] for name in kept} - {""}
     for name, made in found.asked.items():
         if made:
             said = f"{name} is kept only if {made}, which is in another file, has state_dict and load_state_dict"
@@ -88,11 +93,22 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     drawn += [each.name for each in find_counted(draft, values)]
     return State(
         "torch", (*found.loaded, *drawn), (*generators, *held), kept,
-        maybe=frozenset(name for name in found.loaded if uses.may_be_none(name)),
+        maybe=frozenset(name for name in (*found.loaded, *holders) if uses.may_be_none(name)),
         under=(*found.under.items(), *under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
         asked=frozenset(found.asked), outer=outer, wrapped=frozenset(found.wrapped),
         partly=_trained_in_part(draft, values, uses, found.loaded),
+        thawed=_thawed(draft, values, uses, found),
     )  # fmt: skip
+
+
+def _thawed(draft: Draft, values: Values, uses: Uses, found: Modules) -> tuple[str, ...]:
+    """Models of which some rounds freeze or thaw a part."""
+    if not is_thawing(draft, values, (*values.run_functions(), *uses.functions)):
+        return ()
+    others = {*find_optimizers(values, uses), *found.asked, *found.under, *found.wrapped}
+    others |= {name for name in found.loaded if (made := uses.made(name)) is not None and is_helper(name, made)}
+    held = {name for name in found.loaded if {"parameters", "train", "eval", CALLED} & uses.methods.get(name, set())}
+    return tuple(name for name in found.loaded if name in held - others and not uses.may_be_none(name))
 
 
 def _trained_in_part(draft: Draft, values: Values, uses: Uses, loaded: list[str]) -> frozenset[str]:

@@ -1,0 +1,92 @@
+"""Changes that a training makes once, in the first round that is far enough: killed behind it, it goes on with them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from checked import adapt_plainly as adapt
+from torch_stage import HEAD, STEP
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        self.inner = nn.Linear(1, 1)
+    def forward(self, x):
+        return self.inner(x)
+    def freeze(self):
+        self.inner.weight.requires_grad = False
+    def unfreeze(self):
+        self.inner.weight.requires_grad = True
+def make_rate(first, last):
+    def rate(at):
+        return first + (last - first) * at / 6
+    return rate
+model = Net()
+model.freeze()
+optimizer = torch.optim.SGD(model.parameters())
+"""
+TURNS = {
+    "by a flag": """
+        is_free, rate, points = False, make_rate(0.1, 0.05), POINTS[:2]
+        for epoch in range(6):
+            if epoch >= 2 and not is_free:
+                rate = make_rate(0.02, 0.01)
+                model.unfreeze()
+                points = list(POINTS)
+                is_free = True
+            optimizer.lr = rate(epoch)
+            for x, y in points:
+                step(model, optimizer, x, y)
+            print(epoch, optimizer.lr, len(points), model(1.0).item())
+    """,
+    "in one round": """
+        for epoch in range(6):
+            if epoch == 2:
+                for part in model.parameters():
+                    part.requires_grad = True
+            for x, y in POINTS:
+                step(model, optimizer, x, y)
+            print(epoch, model(1.0).item())
+    """,
+    "by a method in one round": """
+        for epoch in range(6):
+            if epoch == 2:
+                model.unfreeze()
+            for x, y in POINTS:
+                step(model, optimizer, x, y)
+            print(epoch, model(1.0).item())
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", TURNS)
+@pytest.mark.parametrize("after", [1, 2, 3, 5])
+def test_a_stint_behind_the_turn_goes_on_as_without_a_stop(shape, after, run, tmp_path):
+    text = HEAD + STEP + NET + textwrap.dedent(TURNS[shape])
+    expected = run(text).output.splitlines()
+    changed = adapt(text).text
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert run(changed, env=env, kill_after=after).was_killed
+    again = run(changed, env=env).output.splitlines()
+    assert again == expected[len(expected) - len(again) :] and (len(again) < len(expected) or after == 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("epoch >= 2 and not", "epoch == 2 and not"),
+        ("epoch >= 2 and not is_free", "not is_free and model(1.0).item() > 1"),
+        ("model.unfreeze()", "optimizer.lr *= 0.1"),
+        ("points = list(POINTS)", "points = [*points, (epoch, 1.0)]"),
+    ],
+)
+def test_what_cannot_be_made_once_more_keeps_its_flag(old, new):
+    text = HEAD + STEP + NET + textwrap.dedent(TURNS["by a flag"])
+    assert '"is_free": is_free' not in adapt(text).text
+    assert '"is_free": is_free' in adapt(text.replace(old, new)).text
+
+
+def test_a_model_that_no_round_freezes_has_its_state_alone():
+    text = HEAD + STEP + NET + textwrap.dedent(TURNS["in one round"]).replace("requires_grad = True", "grad = 0.0")
+    assert "requires_grad" not in adapt(text).text.partition("resume_dir")[2]
