@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
 from outlast.adapt.arguments.setup import BESIDE_CODE, CODE_FILE, Option
 from outlast.adapt.draft import Draft
-from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.choosing import find_chosen
 from outlast.adapt.placing.configs import Entry, take_entries
@@ -34,6 +33,7 @@ from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import is_question
 from outlast.adapt.placing.rebound import gather, join_once
 from outlast.adapt.placing.roles import Roles, by_look
+from outlast.adapt.placing.saving import may_save
 from outlast.adapt.placing.shared_roots import data_of
 from outlast.adapt.placing.siblings import add_siblings
 from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights, reads_itself
@@ -41,7 +41,6 @@ from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen
 from outlast.adapt.resuming.own import is_resume
-from outlast.adapt.whole import files_of, roots_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, tail
 
@@ -58,13 +57,6 @@ _LOOKS = re.compile(
 #: folders that a reader elsewhere gets by a bare word: `load_dataset("data")`
 _DATA_FOLDER = re.compile(r"data|datasets?|inputs?|images|imgs|corpus")
 _NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/(?!shm/)|/proc/|/sys/", re.I)
-#: calls that write something somewhere
-_WRITES = re.compile(r"save|write|dump|export|checkpoint|store|record|logger|Logger|Live|plot|upload", re.I)
-_LOADS = re.compile(r"_*(?:load|restore|read)", re.I)
-#: of these, methods of what figures are drawn on
-_DRAWS = re.compile(
-    r"(?:box|violin)?plot|plot_(?:surface|wireframe|trisurf|date)|(?:add_)?subplots?(?:_adjust|_mosaic)?"
-)
 
 
 @dataclass
@@ -318,32 +310,6 @@ def _is_beside_settings(draft: Draft, node: cst.CSTNode) -> bool:
 
 def _is_named_place(node: cst.BaseExpression) -> bool:
     return bool(PLACES.fullmatch(tail(node).lower())) and isinstance(node, cst.Attribute | cst.Subscript)
-
-
-def may_save(draft: Draft) -> bool:
-    """Whether anything may be written: by a call that sounds like it, or by code that is not seen."""
-    is_open = any(not is_library(root) and root.lstrip(".") not in draft.seen for root in roots_of(draft))
-    # What a function of the program does is seen in it.
-    files = files_of(draft)
-    known = {name for each in files for name in (*each.function_names, *_tuples(each))}
-    names = {tail(call.func) for each in files for call in each.calls() if not _only_draws(each, call)} - known
-    return is_open or any(_WRITES.search(name) and not _LOADS.match(name) for name in names)
-
-
-def _tuples(draft: Draft) -> Iterator[str]:
-    """`SavedAction = namedtuple("SavedAction", …)`: what is kept in one is written nowhere."""
-    for node in draft.nodes:
-        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and tail(node.value.func) == "namedtuple":
-            yield from (tail(target.target) for target in node.targets)
-
-
-def _only_draws(draft: Draft, call: cst.Call) -> bool:
-    """`plt.subplots()`, `axis.plot(x)`: what is drawn is shown, and nowhere kept."""
-    name = tail(call.func)
-    full = draft.resolve(call.func)
-    is_figure = full.partition(".")[0] in ("matplotlib", "seaborn", "pylab")
-    is_printed = full in ("sys.stdout.write", "sys.stderr.write")
-    return bool(_DRAWS.fullmatch(name)) or is_printed or (is_figure and "save" not in name)
 
 
 def _is_folder(use: Use, text: str) -> bool:
