@@ -68,7 +68,7 @@ def say_stamps(draft: Draft, values: Values, kept: Sequence[cst.CSTNode]) -> Non
             said = f"{_shown(draft, stamp)} is another one in each start: each stint has a place of its own"
             draft.say(Kind.DIFFERS, RULE, stamp, said, "give them a name that stays the same")
     made_of = [value for path in result_paths(draft) for value in reached(draft, path, values)]
-    _say_settings(draft, {name.rpartition(".")[2] for value in made_of for name in _names(draft, value)})
+    _say_settings(draft, {name.rpartition(".")[2] for value in made_of for name in names_in(draft, value)})
     for other in draft.others:
         _say_folders(other)
 
