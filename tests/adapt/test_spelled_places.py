@@ -23,6 +23,11 @@ HEAD = "import os\nimport numpy as np\n"
         ('root = "./"\na = np.load(os.path.join(root, "a.npy"))', ["a.npy"]),
         ('root = "."\na = [np.load(os.path.join(root, x, "a.npy")) for x in ("u", "v")][0]', ["u/a.npy", "v/a.npy"]),
         ('a = np.load("./" + "a.npy")', ["a.npy"]),
+        (
+            'base = ""\nrows = os.path.join(base, "rows")\nassert os.path.isdir(rows)\n'
+            "a = [np.load(os.path.join(rows, name)) for name in sorted(os.listdir(rows))][0]",
+            ["rows/a.npy"],
+        ),
     ],
 )
 def test_data_follows_its_option_however_it_is_spelled(script, files, tmp_path):
