@@ -28,6 +28,7 @@ from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.counters import find_counting, find_loops, find_while_loops, is_named, named_first
 from outlast.adapt.resuming.earlier import keep_earlier
 from outlast.adapt.resuming.inject import inject, is_steady
+from outlast.adapt.resuming.live import is_live
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.numbered import find_numbered, keep_numbered
 from outlast.adapt.resuming.own import find_own_resume, is_on
@@ -285,6 +286,7 @@ def _plan_several(
     inside = {id(node) for values in found for node in draft.below(values.loop.node)}
     found = [values for values in found if id(values.loop.node) not in inside]
     found = [values for values in found if id(values.scope) not in run] or found
+    found = [values for values in found if is_live(draft, values.scope)] or found
     named = {id(loop.node) for loop in named_first([values.loop for values in found])}
     found = [values for values in found if id(values.loop.node) in named]
     scopes = {id(values.scope): values.scope for values in found}

@@ -14,6 +14,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.resuming import ranks
+from outlast.adapt.resuming.handed import handed_as
 from outlast.adapt.resuming.loops import Values, parameters_of
 from outlast.adapt.resuming.state import Refusal
 from outlast.adapt.resuming.uses import CALLED, STEPPED, Uses
@@ -82,6 +83,8 @@ def find_modules(draft: Draft, values: Values, uses: Uses) -> Modules:
         models += [name for name in likely if _MODEL_LIKE.fullmatch(name.rpartition(".")[2])]
     models = [name for name in dict.fromkeys(models) if name in uses.known or name == "self"]
     models = [name for name in models if name not in groups and not is_inside(draft, uses, name)]
+    again = handed_as(draft, values, uses, [*models, *optimizers])
+    models, optimizers = [[name for name in each if name not in again] for each in (models, optimizers)]
     if not models and not tensors and not held:
         raise Refusal("the model of the optimizer is not in the loop's function", values.loop.node,
                       "build model and optimizer in the function of the loop")  # fmt: skip

@@ -13,6 +13,7 @@ from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.needs import PASSED
 from outlast.adapt.resuming.ranks import are_several
 from outlast.adapt.resuming.state import Refusal
+from outlast.adapt.resuming.visible import parts_of
 from outlast.adapt.whole import roots_of
 from outlast.migrate.tree import argument, dotted, tail
 
@@ -150,7 +151,8 @@ def _calls(draft: Draft, function: cst.FunctionDef) -> Iterator[cst.Call]:
     """Calls of a function of this file. Methods are told from others of their name by what they are called on."""
     name = function.name.value
     owner = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
-    made = _instances(draft, owner.name.value) if owner is not None else set()
+    makers = _makers(draft, owner.name.value) if owner is not None else set()
+    made = _instances(draft, makers) if owner is not None else set()
     for call in draft.calls():
         if tail(call.func) != name or draft.scope(call) is function or not draft.is_reached(call):
             continue
@@ -159,23 +161,25 @@ def _calls(draft: Draft, function: cst.FunctionDef) -> Iterator[cst.Call]:
                 yield call
         elif isinstance(call.func, cst.Attribute):
             on = call.func.value
-            is_new = isinstance(on, cst.Call) and tail(on.func) == owner.name.value
+            is_new = isinstance(on, cst.Call) and tail(on.func) in makers
             is_self = dotted(on) == "self" and any(each is owner for each in draft.above(call))
             is_part = isinstance(on, cst.Subscript) and dotted(on.value) in made
             if is_new or is_self or is_part or dotted(on) in made:
                 yield call
 
 
-def _instances(draft: Draft, name: str) -> set[str]:
+def _instances(draft: Draft, makers: set[str]) -> set[str]:
     """Names for objects of a class: what is made of it, lists and dictionaries of such, and what goes through these."""
     found: set[str] = set()
     for node in draft.nodes:
-        if isinstance(node, cst.Assign) and _makes(draft, node.value, name):
-            target = node.targets[0].target
-            found.add(dotted(target.value if isinstance(target, cst.Subscript) else target))
+        if isinstance(node, cst.Assign):
+            for target in (each.target for each in node.targets):
+                whole = target.value if isinstance(target, cst.Subscript) else target
+                parts = parts_of(whole, node.value, fields=True)
+                found |= {each for each, part in parts.items() if part is not None and _makes(draft, part, makers)}
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             is_kept = tail(node.func) in ("append", "add", "insert")
-            is_kept = is_kept and any(_makes(draft, arg.value, name) for arg in node.args)
+            is_kept = is_kept and any(_makes(draft, arg.value, makers) for arg in node.args)
             found.update({dotted(node.func.value)} if is_kept else ())
     for node in draft.nodes:
         if isinstance(node, cst.For | cst.CompFor):
@@ -183,21 +187,55 @@ def _instances(draft: Draft, name: str) -> set[str]:
             if not found.isdisjoint(through - {""}):
                 targets = (node.target, *draft.below(node.target))
                 found |= {each.value for each in targets if isinstance(each, cst.Name)}
-    return found - {""}
+    return (found | set(_given(draft, found, makers))) - {""}
 
 
-def _makes(draft: Draft, value: cst.BaseExpression, name: str) -> bool:
+def _makers(draft: Draft, name: str) -> set[str]:
+    """A class, and the functions of this file that give back an object of it."""
+    found = {name}
+    for function in draft.functions():
+        returned = [node.value for node in draft.below(function) if isinstance(node, cst.Return) and node.value]
+        bound = {
+            tail(target.target)
+            for node in draft.below(function)
+            if isinstance(node, cst.Assign) and _makes(draft, node.value, {name})
+            for target in node.targets
+        }
+        if any(
+            _makes(draft, value, {name}) or (isinstance(value, cst.Name) and value.value in bound) for value in returned
+        ):
+            found.add(function.name.value)
+    return found
+
+
+def _given(draft: Draft, objects: set[str], makers: set[str]) -> Iterator[str]:
+    """Parameters of functions of this file that are given such an object."""
+    own = {function.name.value: function for function in draft.functions()}
+    for call in draft.calls():
+        function = own.get(tail(call.func))
+        if function is None or function.name.value in makers:
+            continue
+        names = [param.name.value for param in (*function.params.params, *function.params.kwonly_params)]
+        skip = names[:1] == ["self"]
+        for at, arg in enumerate(call.args):
+            if dotted(arg.value) in objects - {""} or _makes(draft, arg.value, makers):
+                yield (
+                    arg.keyword.value if arg.keyword is not None else names[at + skip] if at + skip < len(names) else ""
+                )
+
+
+def _makes(draft: Draft, value: cst.BaseExpression, makers: set[str]) -> bool:
     """Whether a value is a new object of a class (`Net().to(device)`), or lists some."""
     if isinstance(value, cst.Call):
-        if tail(value.func) == name:
+        if tail(value.func) in makers:
             return True
-        if isinstance(value.func, cst.Attribute) and _makes(draft, value.func.value, name):
+        if isinstance(value.func, cst.Attribute) and _makes(draft, value.func.value, makers):
             return True
         return any(
-            isinstance(arg.value, cst.List | cst.ListComp) and _makes(draft, arg.value, name) for arg in value.args
+            isinstance(arg.value, cst.List | cst.ListComp) and _makes(draft, arg.value, makers) for arg in value.args
         )
     listed = isinstance(value, cst.List | cst.Tuple | cst.Dict | cst.ListComp | cst.DictComp | cst.BinaryOperation)
-    return listed and any(tail(call.func) == name for call in draft.calls(value))
+    return listed and any(tail(call.func) in makers for call in draft.calls(value))
 
 
 def leading_to(draft: Draft, node: cst.CSTNode) -> set[str]:
