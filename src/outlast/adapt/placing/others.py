@@ -43,7 +43,10 @@ def replace_others(
     unknown = {settings_name(draft, node) for node in nodes.values() if not _has_last(nodes, draft, draft.source(node))}
     places = {_folder(draft, node, key in folders) for key, node in nodes.items()}
     is_one = len(places) == 1 and not beside
-    tails = Tails(draft, role, [*[""] * len(unknown), *beside], is_whole=len(places) == 1 and set(nodes) <= folders)
+    is_many = any(use.is_many for use in uses)
+    is_whole = len(places) == 1 and set(nodes) <= folders
+    defaults = [*[""] * (len(unknown) + is_many), *beside]
+    tails = Tails(draft, role, defaults, is_whole=is_whole, is_many=is_many)
     made: list[tuple[cst.CSTNode, str]] = []
     for key, node in nodes.items():
         value = given.at(node)

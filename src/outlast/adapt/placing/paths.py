@@ -17,6 +17,7 @@ from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.implied import Implied, find_implied
 from outlast.adapt.placing.kept_places import add_kept
 from outlast.adapt.placing.keras_archives import is_unpacked_there
+from outlast.adapt.placing.listed_names import add_listed
 from outlast.adapt.placing.neighbours import add_neighbours
 from outlast.adapt.placing.options import (
     FOLDERS,
@@ -217,6 +218,7 @@ def find_paths(
     found.seen = set(by_literal) | ours
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)} | ours
     _gather_others(draft, found, words)
+    add_listed(draft, found, every, flow)
     add_told(found, options, judge, told or {})
     if not draft.others:
         found.entries = take_entries(draft, found)

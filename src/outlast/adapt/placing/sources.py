@@ -36,6 +36,7 @@ class Use:
     hops: tuple[Hop, ...] = ()
     whole: cst.BaseExpression | None = None  # the expression of the source's level, which begins with it
     put: cst.BaseExpression | None = None  # where the path is put together: the level at which text follows
+    is_many: bool = False  # each time another place: a name from a list
     up: int = 0  # how many folders above the path are meant: `path.parent.mkdir()` makes the one that it lies in
 
     @property

@@ -24,11 +24,14 @@ def last_of(place: str) -> str:
 class Tails:
     """What places become below a folder. `defaults`: of each its value as far as it is known, else an empty text.
 
-    `is_whole`: where nothing of that name is there, the folder itself is the place.
+    `is_whole`: where nothing of that name is there, the folder itself is the place; `is_many`: the old one, as it may
+    be any.
     """
 
-    def __init__(self, draft: Draft, role: Role, defaults: Sequence[str], *, is_whole: bool = False) -> None:
-        self._draft, self._is_whole = draft, is_whole
+    def __init__(
+        self, draft: Draft, role: Role, defaults: Sequence[str], *, is_whole: bool = False, is_many: bool = False
+    ) -> None:
+        self._draft, self._is_whole, self._is_many = draft, is_whole, is_many
         lasts = [last_of(each) for each in defaults]
         is_unknown = len(defaults) > 1 and "" in lasts
         may_meet = is_unknown or len(set(lasts)) < len(lasts)
@@ -42,7 +45,8 @@ class Tails:
         """The expression of a place below a folder."""
         self._draft.need_import("os")
         if self.is_found:
-            return f"{self._finder()}({folder}, {source}{f', {folder}' if self._is_whole else ''})"
+            otherwise = f", {source}" if self._is_many else f", {folder}" if self._is_whole else ""
+            return f"{self._finder()}({folder}, {source}{otherwise})"
         if self._count > 1:
             return f'os.path.join({folder}, *os.path.normpath("/" + {source}).split("/")[-{self._count}:])'
         return f"os.path.join({folder}, os.path.basename(os.path.normpath({source})))"

@@ -1,0 +1,123 @@
+"""Files that a file of the data names: `Image.open(path)` for each `path` of a list that was read from somewhere.
+
+Such names hold where the list was made. Below the contract's folder each is looked for by the end of its path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from outlast.adapt.draft import Draft
+from outlast.adapt.needs import Role
+from outlast.adapt.placing.flow import Flow
+from outlast.adapt.placing.sinks import Sink
+from outlast.adapt.placing.sources import Use
+from outlast.migrate.tree import argument, dotted, inner, positional, tail
+
+if TYPE_CHECKING:
+    from outlast.adapt.placing.paths import Paths
+
+_DEPTH = 8
+#: what gives back what a file holds
+_READERS = re.compile(
+    r"(?:json|pickle|yaml)\.(?:load|safe_load)|pandas\.read_\w+|csv\.(?:reader|DictReader)|numpy\.(?:loadtxt|genfromtxt)"
+)
+#: calls that hand out parts of what they are given, and methods that do so of what they are called on
+_THROUGH = frozenset("list sorted enumerate zip tqdm reversed tuple shuffle str".split())
+_PARTS = frozenset(
+    "tolist to_list to_numpy strip rstrip split splitlines readlines read iterrows itertuples items values get".split()
+)
+
+
+def add_listed(draft: Draft, found: Paths, sinks: Sequence[Sink], flow: Flow) -> None:
+    """Let what is read by such a name follow the data, where nothing else is known of its path."""
+    for sink in sinks:
+        is_bare = isinstance(sink.path, cst.Name | cst.Subscript | cst.Attribute)
+        if sink.role is not Role.DATA or sink.is_guess or sink.is_folder or sink.makes or not is_bare:
+            continue
+        if not any(use.is_known for use in flow.ways(sink)) and all(_origins(draft, sink.path)):
+            found.others.setdefault(Role.DATA, []).append(Use(sink, False, other=sink.path, is_many=True))
+
+
+def _origins(draft: Draft, path: cst.BaseExpression) -> list[bool]:
+    """For each way to a value whether it was read from a file; one that is not where nothing is known."""
+    return list(_ways(draft, path, _DEPTH)) or [False]
+
+
+def _ways(draft: Draft, node: cst.CSTNode, depth: int) -> Iterator[bool]:
+    if not depth:
+        yield False
+    elif isinstance(node, cst.Subscript):
+        yield from _ways(draft, node.value, depth - 1)
+    elif isinstance(node, cst.Attribute):
+        whole = list(_fields(draft, node)) if dotted(node.value) == "self" else [node.value]
+        yield from (way for each in whole for way in _ways(draft, each, depth - 1))
+    elif isinstance(node, cst.Call):
+        if _READERS.fullmatch(draft.resolve(node.func)):
+            yield True
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _PARTS:
+            yield from _ways(draft, node.func.value, depth - 1)
+        elif tail(node.func) in _THROUGH and node.args:
+            yield from _ways(draft, node.args[0].value, depth - 1)
+        else:
+            yield tail(node.func) == "open" and not re.search("[wax]", inner(positional(node, 1)))
+    elif isinstance(node, cst.Name):
+        yield from (way for each in _values(draft, node) for way in _ways(draft, each, depth - 1))
+    else:
+        yield False
+
+
+def _fields(draft: Draft, node: cst.Attribute) -> Iterator[cst.BaseExpression]:
+    home = next((each for each in draft.above(node) if isinstance(each, cst.ClassDef)), None)
+    for each in draft.below(home) if home is not None else ():
+        if isinstance(each, cst.Assign) and any(dotted(target.target) == dotted(node) for target in each.targets):
+            yield each.value
+
+
+def _values(draft: Draft, node: cst.Name) -> Iterator[cst.BaseExpression]:
+    """What a name is given: by assignments, loops, `with`, or the calls of its function."""
+    scope = draft.scope(node)
+    bound = list(_bound(draft, scope, node.value))
+    if not bound and isinstance(scope, cst.FunctionDef):
+        names = [param.name.value for param in (*scope.params.params, *scope.params.kwonly_params)]
+        if node.value in names:
+            yield from _given(draft, scope, node.value, names.index(node.value))
+            return
+        bound = list(_bound(draft, draft.module, node.value))
+    yield from bound
+
+
+def _bound(draft: Draft, scope: cst.CSTNode, name: str) -> Iterator[cst.BaseExpression]:
+    for each in draft.below(scope):
+        if draft.scope(each) is not scope:
+            continue
+        if isinstance(each, cst.Assign) and any(_has(draft, target.target, name) for target in each.targets):
+            # `paths = []` before the list is read holds nothing.
+            if not (isinstance(each.value, cst.List) and not each.value.elements):
+                yield each.value
+        elif isinstance(each, cst.For | cst.CompFor) and _has(draft, each.target, name):
+            yield each.iter
+        elif isinstance(each, cst.WithItem) and each.asname is not None and tail(each.asname.name) == name:
+            yield each.item
+
+
+def _has(draft: Draft, target: cst.CSTNode, name: str) -> bool:
+    if isinstance(target, cst.Tuple | cst.List):
+        return any(tail(element.value) == name for element in target.elements)
+    return isinstance(target, cst.Name) and target.value == name
+
+
+def _given(draft: Draft, function: cst.FunctionDef, name: str, at: int) -> Iterator[cst.BaseExpression]:
+    home = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
+    is_made = home is not None and function.name.value == "__init__"
+    called = home.name.value if is_made and home is not None else function.name.value
+    for call in draft.calls():
+        if tail(call.func) == called:
+            named = argument(call, name)
+            value = named.value if named is not None else positional(call, at - (home is not None))
+            if value is not None:
+                yield value
