@@ -90,3 +90,29 @@ def test_an_option_for_several_files_keeps_the_one_that_it_has_by_itself(words, 
         np.save(given / name, 1)
     shown = play(adapt(text).text, tmp_path, f"--data_url={given}", *words).output
     assert shown.replace(f"{given}/", "") == expected.strip("'") + "\n"
+
+
+def test_the_folder_of_the_code_may_be_asked_for_twice(tmp_path):
+    text = """
+        import os
+        import numpy as np
+        def main():
+            here = os.path.dirname(os.path.abspath(__file__))
+            out = os.path.join(here, "stats")
+            os.makedirs(out, exist_ok=True)
+            np.save(os.path.join(out, "a.npy"), 1)
+            here = os.path.dirname(os.path.abspath(__file__))
+            np.save(os.path.join(here, "b.npy"), 2)
+        main()
+    """
+    done = adapt(text)
+    assert "not visible" not in said(done, Kind.DIFFERS)
+    play(f"__file__ = {str(tmp_path / 'script.py')!r}\n" + done.text, tmp_path, f"--train_url={tmp_path / 'out'}")
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.npy")}
+    assert found == {"out/stats/a.npy", "out/b.npy"}
+
+
+def test_nothing_is_said_of_what_is_never_run():
+    text = HEAD + "def save(image, filename):\n    np.save(filename, image)\nprint(1)\n"
+    assert "filename" not in said(adapt(text), Kind.DIFFERS)
+    assert "filename" in said(adapt(text + "save(1, str(len(os.environ)))\n"), Kind.DIFFERS)

@@ -245,7 +245,7 @@ class Flow:
         """What a name is made of, where that is one thing."""
         if isinstance(node, cst.Name):
             for scope in self._bound.scopes(node):
-                values = self._assigned.get((id(scope), node.value), [])
+                values = self._bound.reaching(node, self._assigned.get((id(scope), node.value), []))
                 if values:
                     return values[0] if len(values) == 1 and (id(scope), node.value) not in self._grown else None
                 if isinstance(scope, cst.FunctionDef) and node.value in parameters_of(scope):

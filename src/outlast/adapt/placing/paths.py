@@ -41,6 +41,7 @@ from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights, reads_it
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen
+from outlast.adapt.resuming.live import is_live
 from outlast.adapt.resuming.own import is_resume
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, tail
@@ -244,14 +245,15 @@ def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
     """The sources of a path; one that shows a path and leads nowhere is reported."""
     ways = flow.ways(sink)
     uses = [use for use in ways if use.is_known]
-    source = draft.source(sink.path)
+    source, is_run = draft.source(sink.path), is_live(draft, draft.scope(sink.call))
     if sink.role is Role.DATA and _SHOWS_CODE.search(source):
         return [use for use in uses if use.literal is not None]  # settings, from wherever
-    if not uses and any(is_unseen(draft, use) for use in ways):
+    if not uses and is_run and any(is_unseen(draft, use) for use in ways):
         draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not visible")
         return []
     if (
         not uses
+        and is_run
         and sink.role is not None
         and not sink.is_guess
         and _SHOWN.search(source)
