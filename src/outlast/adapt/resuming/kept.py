@@ -112,6 +112,14 @@ def leave_missing(values: Values, names: list[str]) -> list[str]:
 
 def _is_updated(draft: Draft, values: Values, name: str) -> bool:
     """`ema.update(model)`, `meter.step()`: something of an unknown kind that goes along with the training."""
+    lines = [
+        line for each in values.loop.node.body.body if isinstance(each, cst.SimpleStatementLine) for line in each.body
+    ]
+    if any(
+        isinstance(line, cst.Expr) and isinstance(line.value, cst.Call) and dotted(line.value.func) == f"{name}.reset"
+        for line in lines
+    ):
+        return False  # each round begins it anew
     words = {f"{name}.{word}" for word in ("update", "step", "append", "push", "add")}
     return any(dotted(call.func) in words for call in draft.calls(values.loop.node.body))
 

@@ -69,6 +69,7 @@ def _fields_of_self(draft: Draft, values: Values) -> list[str]:
         makers = [draft.resolve(call.func) or tail(call.func) for call in (first, *draft.calls(first)) if
                   isinstance(call, cst.Call)] if first is not None else []  # fmt: skip
         is_kept = all(each in own or each.startswith("numpy.") or each in _BUILT_IN for each in makers)
+        is_kept = is_kept or _is_computed(draft, uses, name)
         is_used = bool(uses.methods[name]) and not isinstance(first, cst.Attribute | cst.Integer | cst.Float)
         is_state = name in changing or (bool(makers) and name in uses.used) or is_used
         if is_state and (not is_kept or (first is None or isinstance(first, cst.Lambda))):
@@ -80,6 +81,16 @@ def _fields_of_self(draft: Draft, values: Values) -> list[str]:
             said = f"the state of the training lies in self: {name} comes from outside of its class"
             raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
     return kept
+
+
+def _is_computed(draft: Draft, uses: Uses, name: str) -> bool:
+    """`self.weights -= self.rate * slopes`: a number or an array, whatever has made the first one."""
+    operators = cst.SubtractAssign | cst.MultiplyAssign | cst.DivideAssign
+    return any(
+        isinstance(node, cst.AugAssign) and isinstance(node.operator, operators) and dotted(node.target) == name
+        for home in uses.holders["self"]
+        for node in draft.below(home)
+    )
 
 
 def _is_plain_base(base: cst.Arg, uses: Uses) -> bool:
