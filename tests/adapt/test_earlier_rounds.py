@@ -124,17 +124,38 @@ def test_what_each_round_binds_itself_is_not_kept(shape):
     assert "resume.pt" in done.text and "locals()" not in done.text
 
 
-@pytest.mark.parametrize("made", ["iter(POINTS)", "open('log.txt', 'a')", "plt.figure()"])
-def test_what_no_file_can_hold_is_refused(made):
+@pytest.mark.parametrize(
+    ("made", "use"),
+    [
+        ("iter(POINTS)", "if loss > 0: print(shown)"),
+        ("open('log.txt', 'a')", "if loss > 0: print(shown)"),
+        ("plt.figure()", "shown.clear()"),
+    ],
+)
+def test_what_no_file_can_hold_is_refused(made, use):
     text = f"""
         import matplotlib.pyplot as plt
         for epoch in range(4):
             loss = sum(step(net, opt, x, y) for x, y in POINTS)
             if epoch == 0:
                 shown = {made}
-            if loss > 0:
-                print(shown)
+            {use}
     """
     done = adapt(HEAD + STEP + MODEL + textwrap.dedent(text))
     assert "shown is made in some rounds and used in others" in said(done, Kind.HAND)
     assert "resume.pt" not in done.text
+
+
+def test_a_figure_that_some_rounds_draw_is_made_anew():
+    text = """
+        import matplotlib.pyplot as plt
+        for epoch in range(4):
+            loss = sum(step(net, opt, x, y) for x, y in POINTS)
+            if epoch % 2 == 0:
+                shown, axes = plt.subplots()
+            if epoch in (0, 2):
+                shown.savefig("shown.png")
+    """
+    done = adapt(HEAD + STEP + MODEL + textwrap.dedent(text))
+    assert not said(done, Kind.HAND)
+    assert "resume.pt" in done.text and "locals()" not in done.text

@@ -84,16 +84,17 @@ def test_what_is_found_by_its_name_may_be_run():
     assert "there are 2 training loops" in said(adapt(text), Kind.HAND)
 
 
-def test_what_is_handed_in_is_saved_once_by_its_parameter():
-    text = """
+@pytest.mark.parametrize(("rest", "given"), [("", ""), (", *more", ", 1, 2"), (", **more", ", size=1")])
+def test_what_is_handed_in_is_saved_once_by_its_parameter(rest, given):
+    text = f"""
         def score():
             return whole(1.0).item()
-        def train(net, opt):
+        def train(net, opt{rest}):
             for epoch in range(3):
                 print(epoch, sum(step(net, opt, x, y) for x, y in POINTS), score())
         whole = nn.Linear(1, 1)
         rate = torch.optim.SGD(whole.parameters())
-        train(whole, rate)
+        train(whole, rate{given})
     """
     done = adapt(HEAD + STEP + textwrap.dedent(text)).text
     assert '"net": net.state_dict()' in done

@@ -118,6 +118,6 @@ def _given(draft: Draft, function: cst.FunctionDef, name: str, at: int) -> Itera
     for call in draft.calls():
         if tail(call.func) == called:
             named = argument(call, name)
-            value = named.value if named is not None else positional(call, at - (home is not None))
+            value = named.value if named is not None else positional(call, max(at - (home is not None), 0))
             if value is not None:
                 yield value

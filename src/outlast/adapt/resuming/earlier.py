@@ -20,7 +20,9 @@ from outlast.adapt.resuming.state import Refusal
 from outlast.migrate.tree import tail
 
 #: calls that make what no file should hold, beside those of `NOT_KEPT`
-_OPEN = re.compile(r"iter|cycle|figure|subplots?|(?:\w*_)?(?:data)?(?:loader|iterator)s?", re.I)
+_OPEN = re.compile(r"iter|cycle|(?:\w*_)?(?:data)?(?:loader|iterator)s?", re.I)
+#: likewise, of what rounds make when they draw it
+_DRAWN = re.compile(r"figure|subplots?")
 #: true in the first round of a loop that counts from 0: `i % 5 == 0`
 _AT_FIRST = re.compile(r"\(?(\w+)\)?(?:%[\w.]+)?==0")
 _ENDS = (cst.Continue, cst.Break, cst.Return, cst.Raise)
@@ -30,7 +32,11 @@ def keep_earlier(draft: Draft, values: Values) -> None:
     """Keep what a round may read of an earlier one; refuse where that is an iterator, a figure or an open file."""
     known = {name for name, _ in renewed(draft, values)}
     for name in (each for each in _read_later(draft, values) if each not in known):
-        if any(_is_open(draft, value) for value in _given(draft, values, name)):
+        given = _given(draft, values, name)
+        is_drawn = any(_DRAWN.fullmatch(tail(value.func)) for value in given if isinstance(value, cst.Call))
+        if is_drawn and not _is_always_read(draft, values, name):
+            continue  # read under a condition, which may well be that under which it is made
+        if is_drawn or any(_is_open(draft, value) for value in given):
             said = f"{name} is made in some rounds and used in others, and is not there before the loop"
             raise Refusal(said, values.loop.node, "make it before the loop, or in each round")
         values.occasional.add(name)
@@ -49,6 +55,15 @@ def _read_later(draft: Draft, values: Values) -> list[str]:
         if node.value not in found and _is_read(draft, node) and not _is_bound_at(draft, values, node):
             found[node.value] = None
     return list(found)
+
+
+def _is_always_read(draft: Draft, values: Values, name: str) -> bool:
+    reads = (
+        node
+        for node in draft.below(values.loop.node.body)
+        if isinstance(node, cst.Name) and node.value == name and _is_read(draft, node)
+    )
+    return any(not any(isinstance(each, cst.If) for each in values.above_in_loop(node)) for node in reads)
 
 
 def _is_read(draft: Draft, node: cst.Name) -> bool:
@@ -81,7 +96,7 @@ def _is_bound_at(draft: Draft, values: Values, node: cst.Name) -> bool:
     for each in values.above_in_loop(node):
         if isinstance(each, cst.IndentedBlock):
             index = next(number for number, line in enumerate(each.body) if line is at)
-            if any(_binds(values, line, node.value, asked) for line in each.body[:index]):
+            if any(_binds(values, line, node.value, asked) for line in reversed(each.body[:index])):
                 return True
         elif isinstance(each, cst.For) and at is not each.iter and node.value in targets_of(each):
             return True

@@ -29,7 +29,7 @@ def handed_as(draft: Draft, values: Values, uses: Uses, saved: list[str]) -> set
         if tail(call.func) != function.name.value or draft.scope(call) is function or not fits(call, function, skip):
             continue
         for at, arg in enumerate(call.args):
-            given = arg.keyword.value if arg.keyword is not None else names[at + skip]
+            given = arg.keyword.value if arg.keyword is not None else "".join(names[at + skip : at + skip + 1])
             if given in saved and _is_same(draft, values, given):
                 found.update(_named(draft, uses, arg.value))
     return found - set(names)
