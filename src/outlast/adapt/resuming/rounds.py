@@ -11,9 +11,9 @@ import libcst as cst
 from outlast.adapt.arguments.namespaces import called_name
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.needs import PASSED
+from outlast.adapt.resuming.parts import parts_of
 from outlast.adapt.resuming.ranks import are_several
 from outlast.adapt.resuming.state import Refusal
-from outlast.adapt.resuming.visible import parts_of
 from outlast.adapt.whole import roots_of
 from outlast.migrate.tree import argument, dotted, tail
 
