@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 
 import pytest
 from checked import adapt_plainly as adapt
@@ -109,3 +110,18 @@ def test_what_cannot_be_built_again_is_said(helpers):
     trained.step((64, 8))
     with pytest.raises(RuntimeError, match="net has to be built before it is restored"):
         build({"net": Layer()}, shapes({"net": trained}))
+
+
+class Tracked(list):
+    """Keras wraps what a layer is given, and what it wraps has a function in it."""
+
+    def __reduce__(self):
+        raise AttributeError("Can't pickle local object 'Layer._initialize_tracker.<locals>.<lambda>'")
+
+
+def test_shapes_of_several_inputs_are_kept_as_plain_lists(helpers):
+    shapes, _ = helpers
+    joining = Layer()
+    joining.build_from_config({"input_shape": Tracked([(None, 4), (None, 8)])})
+    ((configs, _, _),) = pickle.loads(pickle.dumps(shapes({"net": joining}))).values()
+    assert configs == [{"input_shape": [(None, 4), (None, 8)]}]

@@ -155,6 +155,12 @@ _BODY = """\
             work(self.weights())
             model.built = is_built
 
+        def plain(self, shape):  # Keras has lists of shapes in ones of its own, which cannot be pickled
+            if isinstance(shape, dict):
+                return {key: self.plain(value) for key, value in shape.items()}
+            kind = next((each for each in (list, tuple) if isinstance(shape, each)), None)
+            return kind(map(self.plain, shape)) if kind else shape
+
         def save(self, epoch):
             if is_three and not model.built and len(model.weights) != self.first:
                 return print("Only a step builds this model: fit begins anew after a stop, unless it is built before")
@@ -163,7 +169,8 @@ _BODY = """\
             steps = [[at[id(each)] for each in variables if id(each) in at] for variables in trained]
             states = [{key: vars(each)[key] for key in counted & set(vars(each))} for each in self.others]
             self.kept.update(epoch=epoch, slot=1 - self.kept["slot"], states=states, steps=steps)
-            self.kept.update(shape=is_three and model.get_build_config(), seeds=[each.numpy() for each in self.seeds()])
+            shape = is_three and self.plain(model.get_build_config())
+            self.kept.update(shape=shape, seeds=[each.numpy() for each in self.seeds()])
             self.kept.update(numbers=(numpy.random.get_state(), random.getstate()))
             self.kept.update(passes=[len(passes) for _, passes in self.dealt])
             self.as_built(model.save_weights) if is_three else model.save_weights(self.weights())
