@@ -82,9 +82,18 @@ def test_a_stint_behind_the_turn_goes_on_as_without_a_stop(shape, after, run, tm
     ],
 )
 def test_what_cannot_be_made_once_more_keeps_its_flag(old, new):
-    text = HEAD + STEP + NET + textwrap.dedent(TURNS["by a flag"])
+    text = HEAD + STEP + NET + textwrap.dedent(TURNS["by a flag"].replace("rate = make_rate(0.02, 0.01)", "limit = 3"))
     assert '"is_free": is_free' not in adapt(text).text
     assert '"is_free": is_free' in adapt(text.replace(old, new)).text
+
+
+@pytest.mark.parametrize("made", ["return rate", "return partial(rate)", "func = partial(rate)\n    return func"])
+def test_a_function_that_some_rounds_make_is_refused(made):
+    text = HEAD + STEP + "from functools import partial\n" + NET.replace("    return rate", f"    {made}")
+    text += textwrap.dedent(TURNS["by a flag"])
+    assert not adapt(text).findings[0].message.startswith("rate is a function")
+    done = adapt(text.replace("epoch >= 2 and not is_free", "epoch % 2"))
+    assert "rate is a function that make_rate makes in some rounds" in " ".join(each.message for each in done.findings)
 
 
 def test_a_model_that_no_round_freezes_has_its_state_alone():

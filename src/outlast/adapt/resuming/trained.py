@@ -14,6 +14,7 @@ from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values
 from outlast.adapt.resuming.late import is_reset, made_late
 from outlast.adapt.resuming.loaders import loader_generators
 from outlast.adapt.resuming.loops import Values, targets_of
+from outlast.adapt.resuming.made_functions import refuse_functions
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
 from outlast.adapt.resuming.settings import set_fields
 from outlast.adapt.resuming.state import RULE, Refusal, State
@@ -79,6 +80,7 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     kept, outer = kept_beside(draft, values, uses, {*found.names, *tensors, *generators})
     anew = turned(draft, values, found.names)
     kept = tuple(name for name in kept if name not in anew)
+    refuse_functions(draft, values, kept)
     holders = {name.rpartition(".")[0] for name in kept} - {""}
     for name, made in found.asked.items():
         if made:
