@@ -38,9 +38,25 @@ def test_the_change_is_shown_checked_and_written(folder, capsys):
     assert main(["adapt", "train.py", "--contract", "xihe", "--check"]) == 1
     assert (folder / "train.py").read_text() == SCRIPT
     assert main(["adapt", "train.py", "--contract", "xihe", "--write"]) == 0
-    assert "the old file is kept: train.py.orig" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "the old file is kept: train.py.orig" in shown
+    assert "run it with: outlast run train.py --contract xihe --data data_url=DATA --output output_path=./out" in shown
     assert main(["adapt", "train.py", "--contract", "xihe", "--check"]) == 0
     assert "is fit for xihe" in capsys.readouterr().out
+
+
+def test_the_next_command_names_only_what_the_script_uses(folder, capsys):
+    text = SCRIPT.replace('np.load("d/x.npy")', "np.ones(3)")
+    for contract, expected in (
+        ("plain", "outlast run train.py\n"),
+        ("modelarts", "outlast run train.py --contract modelarts --output train_url=./out\n"),
+        ("modelarts-v1", ""),
+    ):
+        (folder / "train.py").write_text(text)
+        assert main(["adapt", "train.py", "--contract", contract, "--write", "--force"]) == 0
+        assert capsys.readouterr().out.partition("run it with: ")[2] == expected
+    assert main(["adapt", "train.py", "--contract", "modelarts-v1", "--entry", "--write", "--force"]) == 0
+    assert "run it with: outlast run train_entry.py --contract modelarts-v1 --output" in capsys.readouterr().out
 
 
 def test_json_says_what_the_script_lacked(folder, capsys):

@@ -142,6 +142,16 @@ def test_a_limit_needs_no_checkpoint_place_where_saving_is_uploading(ask):
     assert [words for words in ask(contract="modelarts", limit="1h").notices if "--checkpoint" in words]
 
 
+@pytest.mark.parametrize(("contract", "option"), [("modelarts", "train_url"), ("xihe", "output_path")])
+def test_results_that_nobody_brings_home_are_pointed_out(ask, folder, contract, option):
+    (folder / "boot.py").write_text(STRICT.replace("train_url", option))
+    words = {"contract": contract, "data": ("data_url=./mnist",)}
+    assert f"--output {option}=./out" in ask(**words).notices[0]
+    assert ask(**words, output=(f"{option}=./here",)).notices == ()
+    (folder / "boot.py").write_text("print(5)")
+    assert ask(**words).notices == ()
+
+
 # ---- what is installed and what is off
 
 

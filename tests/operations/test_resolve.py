@@ -259,8 +259,9 @@ def test_a_script_that_cannot_be_continued_is_pointed_out(ask, folder):
     assert "--checkpoint PATH" in ask(limit="1h").notices[0]
     assert ask().notices == ()
     assert ask(limit="1h", checkpoint="ckpt").notices == ()
-    (folder / "train.py").write_text("from outlast import epochs\n")
-    assert ask(limit="1h").notices == ()
+    for text in ("from outlast import epochs\n", 'place = os.environ.get("OUTLAST_CHECKPOINT") or args.out\n'):
+        (folder / "train.py").write_text(text)
+        assert ask(limit="1h").notices == ()
 
 
 def test_old_checkpoints_that_stay_behind_are_mentioned(ask, folder):

@@ -84,6 +84,8 @@ def _print(found: Adaptation, ink: Ink, *, shows_diff: bool) -> None:
             for line in wrap(finding.advice, 6) if finding.advice else ():
                 print("      " + ink("dim", line))
     print("\n" + _total(found))
+    if (found.written or not found.changed) and found.command:
+        print(f"run it with: {found.command}")
 
 
 def _painted(line: str, ink: Ink) -> str:

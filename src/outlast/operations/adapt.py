@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from outlast.operations.migrate import need_libcst, write_all
 from outlast.operations.problems import guess
 
 if TYPE_CHECKING:
+    from outlast.adapt.needs import Needs
     from outlast.migrate.engine import Finding
     from outlast.migrate.report import FileReport
     from outlast.migrate.source import Source
@@ -36,6 +39,18 @@ class Adaptation:
     files: list[FileReport] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     backups: list[str] = field(default_factory=list)
+    #: what the script does something with when it is given, as words of `outlast run`
+    given: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """How the script is run when all is written; empty where the platform cannot start it like this."""
+        named = _entry_of(Path(self.script))
+        entry = next((report.path for report in self.files if report.path == str(named)), "")
+        if self.contract == "modelarts-v1" and not entry:
+            return ""
+        contract = () if self.contract == "plain" else ("--contract", self.contract)
+        return " ".join(("outlast run", entry or self.script, *contract, *self.given))
 
     @property
     def findings(self) -> list[Finding]:
@@ -104,11 +119,23 @@ def adapt(
         before = folder.sources[name].text
         found.files.append(FileReport(_shown(path, name), module.findings, before, module.text))
     sources = {str(path): source, **{_shown(path, name): each for name, each in folder.sources.items()}}
+    found.given = tuple(_given(needs, "\n".join(report.after for report in found.files)))
     if entry:
         found.files.append(_entry(path, contract))
     if write:
         _write(found, sources, force=force)
     return found
+
+
+def _entry_of(script: Path) -> Path:
+    return script.with_name(f"{script.stem}_entry.py")
+
+
+def _given(needs: Needs, text: str) -> Iterator[str]:
+    """The inputs and outputs to name for options that a program does more with than to accept them."""
+    for role, name in needs.options.items():
+        if len(re.findall(rf"\b{name}\b", text)) > 1:
+            yield f"--output {name}=./out" if role == "output" else f"--data {name}={role.upper()}"
 
 
 def _shown(script: Path, name: str) -> str:
@@ -178,7 +205,7 @@ def _entry(script: Path, contract: str) -> FileReport:
         raise UsageError(
             f"contract {contract} starts {script.name} itself; it needs no entry script", hint="leave out --entry"
         )
-    path = script.with_name(f"{script.stem}_entry.py")
+    path = _entry_of(script)
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     return FileReport(str(path), (), before, entry_text(script.name, CONTRACTS[contract]))
 

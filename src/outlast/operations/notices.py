@@ -15,7 +15,10 @@ from outlast.operations.said import Sayings
 if TYPE_CHECKING:
     from outlast.operations.resolve import Resolved
 
-_IMPORTS_OUTLAST = re.compile(r"^\s*(?:import|from)\s+outlast\b", re.MULTILINE)
+#: it uses outlast itself, or `outlast adapt` has taught it where its checkpoints go
+_KNOWS_OUTLAST = re.compile(r"^\s*(?:import|from)\s+outlast\b|\bOUTLAST_CHECKPOINT\b", re.MULTILINE)
+#: the option by which scripts of a contract take the folder of their results
+_RESULTS = {"modelarts": "train_url", "modelarts-v1": "train_url", "xihe": "output_path"}
 _SECRET = re.compile(r"token|secret|passw|credential|(?:api|access|private)[_-]?key", re.IGNORECASE)
 _MANY_MODULES = 100
 _MODULE_CHARACTERS = 1 << 20  # the script may be a program of any size
@@ -27,11 +30,18 @@ def find_notices(resolved: Resolved, said: Sayings, found: Sequence[FoundInput])
     place = said.get("checkpoint")
     # The first generation of ModelArts saves by uploading, which is noticed.
     is_known = resolved.checkpoint != DEFAULT_CHECKPOINT or resolved.contract == "modelarts-v1"
-    if resolved.limit_s is not None and not is_known and not _imports_outlast(resolved.folder / resolved.script):
+    if resolved.limit_s is not None and not is_known and not _knows_outlast(resolved.folder / resolved.script):
         notices.append(
             f"no --checkpoint is given and {resolved.script} does not import outlast: unless it ends within "
             f"{format_duration(resolved.limit_s)}, the run fails at the first limit; name the place it saves to with "
             "--checkpoint PATH"
+        )
+    option = _RESULTS.get(resolved.contract, "")
+    is_given = any(each.name == option for each in resolved.outputs)
+    if option and not is_given and _takes(resolved.folder / resolved.script, option):
+        notices.append(
+            f"{resolved.script} takes --{option} for its results, and no output of that name is given: they are not "
+            f"brought home; name a place for them with --output {option}=./out"
         )
     if place is not None and _holds_files(resolved.folder / resolved.checkpoint):
         notices.append(f"{resolved.checkpoint} holds files here; they are not packed: the run starts without them")
@@ -50,16 +60,22 @@ def find_notices(resolved: Resolved, said: Sayings, found: Sequence[FoundInput])
     return tuple(notices)
 
 
-def _imports_outlast(script: Path) -> bool:
-    """Whether the script, or a module beside it, uses outlast itself."""
-    for path in (script, *sorted(script.parent.glob("*.py"))[:_MANY_MODULES]):
-        try:
-            with path.open(encoding="utf-8", errors="replace") as file:
-                if _IMPORTS_OUTLAST.search(file.read(_MODULE_CHARACTERS)):
-                    return True
-        except OSError:
-            continue
-    return False
+def _knows_outlast(script: Path) -> bool:
+    """Whether the script, or a module beside it, saves where outlast looks."""
+    beside = sorted(script.parent.glob("*.py"))[:_MANY_MODULES]
+    return any(_KNOWS_OUTLAST.search(_read(path)) for path in (script, *beside))
+
+
+def _takes(script: Path, option: str) -> bool:
+    return re.search(rf"""["']--{option}["']""", _read(script)) is not None
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_MODULE_CHARACTERS)
+    except OSError:
+        return ""
 
 
 def _holds_files(place: Path) -> bool:
