@@ -19,6 +19,7 @@ from outlast.adapt.annotated import without_types
 from outlast.adapt.defined import Defined
 from outlast.adapt.edits import Edits
 from outlast.adapt.libraries import is_library
+from outlast.adapt.signatures import fits
 from outlast.adapt.statements import indented, is_docstring, is_import, is_preparing, is_telling
 from outlast.migrate.engine import Finding, Kind, apply, must_parse
 from outlast.migrate.lines import line_end, line_start
@@ -149,11 +150,12 @@ class Draft(Defined):
         return chain[-2] if len(chain) > 1 else node
 
     def may_be_ours(self, call: cst.Call) -> bool:
-        """Whether a call may be of a function or method of the program: nothing of a library, and one has its name."""
+        """Whether a call may be of a function or method of the program, by its name and by what it is given."""
         full = self.resolve(call.func)
         if full.partition(".")[0] and is_library(full):
             return False
-        return any(tail(call.func) in each.function_names for each in (self, *self.others))
+        own = [each for file in (self, *self.others) for each in file.functions() if each.name.value == tail(call.func)]
+        return any(fits(call, each, self.above(each)) for each in own)
 
     def function_elsewhere(self, call: cst.CSTNode | None) -> tuple[Draft, cst.FunctionDef] | None:
         """The function of another file of the program that a call calls by its name, where there is just one."""
