@@ -40,7 +40,7 @@ from outlast.adapt.placing.siblings import add_siblings
 from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights, reads_itself
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
-from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen
+from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen, without_given
 from outlast.adapt.resuming.live import is_live
 from outlast.adapt.resuming.own import is_resume
 from outlast.migrate.engine import Kind
@@ -226,6 +226,8 @@ def find_paths(
     add_neighbours(draft, found, options)
     add_siblings(draft, found)
     add_named(draft, found, options, judge, passed)
+    for role in (Role.DATA, Role.WEIGHTS):
+        found.wraps[role] = without_given(flow, found.wraps.get(role, ()), found.options.get(role, ()))
     add_kept(draft, found, OPTION_NAMES)
     return found
 

@@ -211,6 +211,12 @@ def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
     return list({id(wrap.node): wrap for wrap in found}.values())
 
 
+def without_given(flow: Flow, wraps: Iterable[Wrap], options: Iterable[str]) -> list[Wrap]:
+    """Without what is read by an option as well that names the contract's place already: joined, it would be twice."""
+    follow = set(options)
+    return [wrap for wrap in wraps if not any(use.option in follow for use in flow.ways(wrap.use.sink) if use.option)]
+
+
 def is_unseen(draft: Draft, use: Use) -> bool:
     """Whether a result goes to a path of which nothing is known; an open file is none."""
     if use.role is not Role.OUTPUT or use.sink.is_guess or use.sink.makes or use.after or use.whole is None:
