@@ -11,6 +11,7 @@ import libcst as cst
 from outlast.adapt.arguments.setup import BESIDE_CODE, CODE_FILE, Option
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.asked import add_asked
 from outlast.adapt.placing.choosing import find_chosen
 from outlast.adapt.placing.configs import Entry, take_entries
 from outlast.adapt.placing.flow import Flow
@@ -218,6 +219,7 @@ def find_paths(
     ours = {id(node) for call in draft.calls() if tail(call.func) == HELPER for node in draft.below(call)}
     found.seen = set(by_literal) | ours
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)} | ours
+    add_asked(draft, found, ways)
     _gather_others(draft, found, words)
     add_listed(draft, found, every, flow)
     add_told(found, options, judge, told or {})
