@@ -65,10 +65,14 @@ class Module:
         for each, number in zip(self.parameters(), state, strict=True):
             each.number = number
 
-    def train(self):
+    training = True
+
+    def train(self, mode=True):
+        self.training = mode
         return self
 
-    eval = train
+    def eval(self):
+        return self.train(False)
 
     def __call__(self, *given):
         return self.forward(*given)

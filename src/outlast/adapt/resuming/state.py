@@ -12,6 +12,7 @@ from outlast.adapt.resuming.ahead import fetched_ahead
 from outlast.adapt.resuming.aliases import holder_of, weights_of, with_weights
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.modes import mode_lines, mode_pairs
 from outlast.adapt.resuming.ranks import are_several, first_lines
 from outlast.adapt.resuming.thawed import thawed_lines, thawed_pairs
 from outlast.adapt.resuming.wrapped import add_helpers
@@ -70,6 +71,7 @@ class State:
     partly: frozenset[str] = frozenset()  # those of `loaded` of which only what is trained is kept
     thawed: tuple[str, ...] = ()  # those of `loaded` of which some rounds freeze or thaw a part
     files: tuple[str, ...] = ()  # paths of what each round adds to
+    modes: tuple[str, ...] = ()  # those of `loaded` that the rounds leave for training or for use
     outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
 
 
@@ -225,7 +227,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'"{name}": {_if_there(name, f"{name}.get_state()", state)}' for name in state.generators),
         *(f'"{name}": {_if_there(holder_of(name, state.maybe), name, state)}' for name in state.kept),
         *sometimes_pairs(values), *drawn,
-        *size_pairs(state.files),
+        *size_pairs(state.files), *mode_pairs(state.modes),
     ]  # fmt: skip
     # Tensors inside of kept values come back to where they were; one process on one kind of device has them there.
     is_placed = uses_cuda and not names.here and any(_may_hold_tensors(values, name) for name in state.kept)
@@ -250,6 +252,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         ),
         *_random_lines(draft, values, names, ["    " + line for line in put_back]),
         *cut_lines(state.files, names.state),
+        *mode_lines(state.modes, names.state),
         *([f"    del {names.state}"] if is_placed else []),  # it lies where memory is dear
     ]
     return before, save_lines(names, torch, pairs)

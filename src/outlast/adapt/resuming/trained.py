@@ -15,6 +15,7 @@ from outlast.adapt.resuming.late import is_reset, made_late
 from outlast.adapt.resuming.loaders import loader_generators
 from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.made_functions import refuse_functions
+from outlast.adapt.resuming.modes import find_modes
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
 from outlast.adapt.resuming.settings import set_fields
 from outlast.adapt.resuming.state import RULE, Refusal, State
@@ -93,6 +94,7 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     under |= {name: f'getattr({name.rpartition(".")[0]}, "generator", None) is not None' for name in held}
     drawn = [each.name for each in find_dealt(draft, values)]
     drawn += [each.name for each in find_counted(draft, values)]
+    unsure = {*found.under, *found.asked, *found.wrapped, *(name for name in found.loaded if uses.may_be_none(name))}
     return State(
         "torch", (*found.loaded, *drawn), (*generators, *held), kept,
         maybe=frozenset(name for name in (*found.loaded, *holders) if uses.may_be_none(name)),
@@ -100,6 +102,7 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
         asked=frozenset(found.asked), outer=outer, wrapped=frozenset(found.wrapped),
         partly=_trained_in_part(draft, values, uses, found.loaded),
         thawed=_thawed(draft, values, uses, found),
+        modes=find_modes(draft, values, [name for name in found.loaded if name not in unsure]),
     )  # fmt: skip
 
 
