@@ -20,7 +20,7 @@ from outlast.adapt.defined import Defined
 from outlast.adapt.edits import Edits
 from outlast.adapt.libraries import is_library
 from outlast.adapt.signatures import fits
-from outlast.adapt.statements import indented, is_docstring, is_import, is_preparing, is_telling
+from outlast.adapt.statements import indented, is_docstring, is_import, is_preparing, is_telling, of_module
 from outlast.migrate.engine import Finding, Kind, apply, must_parse
 from outlast.migrate.lines import line_end, line_start
 from outlast.migrate.names import Names
@@ -193,7 +193,7 @@ class Draft(Defined):
         """The full dotted name of an expression, through imports; empty for anything local."""
         above = [] if node is None else list(self.above(node))
         home = self._homes.get(id(above[-1]), self) if above else self
-        name = "" if node is None else home.names.resolve(node, above[::-1])
+        name = "" if node is None else home.names.resolve(node, above[::-1]) or of_module(node)
         # The public names of Keras 3 stand below `api`, too.
         name = re.sub(r"^keras\.api\b", "keras", name)
         # As in an import from the folder itself: no library that is known has such a name.

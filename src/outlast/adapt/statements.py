@@ -65,3 +65,12 @@ def indented(line: str, unit: str) -> str:
     """A line that is written with four spaces for each step, with the steps of a file."""
     rest = line.lstrip(" ")
     return unit * ((len(line) - len(rest)) // 4) + rest
+
+
+def of_module(node: cst.CSTNode) -> str:
+    """`os.environ.get` of `__import__("os").environ.get`, as it is written where no name may be added."""
+    if isinstance(node, cst.Attribute):
+        before = of_module(node.value)
+        return f"{before}.{node.attr.value}" if before else ""
+    is_import = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "__import__"
+    return inner(positional(node, 0)) if is_import and isinstance(node, cst.Call) else ""

@@ -17,6 +17,8 @@ from outlast.migrate.tree import dotted, tail
 
 _LISTING = re.compile(r"os\.(?:listdir|scandir|walk)|glob\.i?glob")
 _METHODS = frozenset({"iterdir", "rglob", "glob"})
+#: what comes out of these has one order, or none that matters
+_SORTS = frozenset({"sorted", "len", "sort", "natsorted", "unique"})
 _FILLS = frozenset({"append", "extend", "add", "update", "insert"})
 
 
@@ -44,7 +46,8 @@ def say_cut(drafts: Sequence[Draft], before: Before, told: set[int]) -> None:
             if id(listing) in told or not before.has(draft, listing):
                 continue
             names = _reached(draft, listing)
-            cut = next((node for node in draft.nodes if _is_cut(draft, node, listing, names)), None)
+            cuts = (node for node in draft.nodes if _is_cut(draft, node, listing, names))
+            cut = next((node for node in cuts if before.has(draft, node)), None)
             if cut is not None:
                 said = f"{tail(listing.func)} may list files in another order where they are copied anew: "
                 said += f"{draft.source(cut)} are others then"
@@ -66,7 +69,7 @@ def _listings(draft: Draft) -> Iterator[cst.Call]:
         if not _LISTING.fullmatch(path) and not (is_method and not path):
             continue
         around = (each for each in draft.above(call) if isinstance(each, cst.Call))
-        if not any(tail(each.func) in ("sorted", "len", "set", "any") for each in around):
+        if not any(tail(each.func) in {*_SORTS, "set", "any"} for each in around):
             yield call
 
 
@@ -88,7 +91,7 @@ def _reached(draft: Draft, listing: cst.Call) -> set[str]:
 
 
 def _is_sorted(draft: Draft, node: cst.CSTNode) -> bool:
-    return any(isinstance(each, cst.Call) and tail(each.func) in ("sorted", "len") for each in draft.above(node))
+    return any(isinstance(each, cst.Call) and tail(each.func) in _SORTS for each in draft.above(node))
 
 
 def _bound_around(draft: Draft, node: cst.CSTNode) -> Iterator[str]:
