@@ -47,7 +47,8 @@ from outlast.migrate.tree import dotted, positional, tail
 _SPEAKS = re.compile(
     r"open|load|save|read|write|dir|path|file|root|folder|data|ckpt|checkpoint|log|out|backward|fit|train|download|"
     r"seed|random|weights|http|class |def |"
-    r"torch|tensorflow|keras|mindspore|lightning|transformers|accelerate|deepspeed|cuda",
+    r"torch|tensorflow|keras|mindspore|lightning|transformers|accelerate|deepspeed|cuda|"
+    r"['\"][^'\"\n]*[/\\]|\.\w{2,5}['\"]",  # a text that may be a path
     re.I,
 )
 

@@ -55,7 +55,9 @@ def replace_others(
             how = "lies in"
         else:
             whole = role is Role.WEIGHTS or (key in folders and is_one)
-            draft.replace(node, enclosed(draft, node, _instead(draft, node, value, None if whole else tails)))
+            is_read = role is Role.DATA
+            new = _instead(draft, node, value, None if whole else tails, is_read=is_read)
+            draft.replace(node, enclosed(draft, node, new))
             end = "the end of its path" if tails.is_found and _last(node) is None else "its last name"
             how = "can be replaced by" if whole else f"is looked for by {end} in"
             how = "goes to" if role is Role.OUTPUT and not whole else how
@@ -109,6 +111,15 @@ def is_cut(draft: Draft, node: cst.CSTNode | None) -> bool:
     return is_text(last) and (text_of(last).endswith("/") or (not text_of(last) and _is_joined(node)))
 
 
+def _is_added_to(draft: Draft, node: cst.CSTNode) -> bool:
+    """`config.ROWS + name`, where a folder is read: its own value ends with the slash that is not written here."""
+    line = draft.parent(node)
+    if not isinstance(line, cst.BinaryOperation) or not isinstance(line.operator, cst.Add) or line.left is not node:
+        return False
+    is_plain = isinstance(node, cst.Attribute | cst.Subscript) and not draft.source(line.right).startswith("os.")
+    return is_plain and not (is_text(line.right) and text_of(line.right)[:1] in ("/", ".", "_", "-"))
+
+
 def _value(draft: Draft, node: cst.Name | cst.Attribute) -> cst.BaseExpression | None:
     """What a name is given in its file, if that is one thing."""
     home, name = draft.home(node), draft.source(node)
@@ -157,10 +168,10 @@ def _has_last(nodes: dict[int, cst.BaseExpression], draft: Draft, source: str) -
     return any(_last(node) is not None for node in nodes.values() if draft.source(node) == source)
 
 
-def _instead(draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None) -> str:
+def _instead(draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None, *, is_read: bool) -> str:
     """The expression that stands for a place; without `tails` the option's folder itself does."""
     source, made = draft.source(node), _maker(draft, node)
-    if is_cut(draft, node):
+    if is_cut(draft, node) or (is_read and _is_added_to(draft, node)):
         draft.need_import("os")
         folder = value if tails is None else tails.of(value, source)
         return f'os.path.join({folder}, "") if {value} else {source}'  # a name follows right behind it
