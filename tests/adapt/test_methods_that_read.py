@@ -78,7 +78,7 @@ def build(size, weights=None):
 )
 def test_a_name_of_weights_that_is_handed_on_gives_way_to_the_file(given, call):
     done = adapt(WEIGHTS.format(given=given, call=call), "xihe")
-    value = f'args.pretrain_url if args.pretrain_url and {given} == "imagenet" else {given}'
+    value = f'weights_file(args.pretrain_url) if args.pretrain_url and {given} == "imagenet" else {given}'
     assert f"VGG16(weights={value})" in done.text
     assert "VGG16 takes its weights from --pretrain_url when that is given" in said(done, Kind.CHANGED)
 

@@ -42,17 +42,18 @@ def test_a_model_that_starts_from_nothing_is_left_alone(call):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ('VGG16(weights="imagenet", top=3)', 'VGG16(weights=contract.pretrain_url or "imagenet", top=3)'),
-        ('VGG16(False, "imagenet")', 'VGG16(False, contract.pretrain_url or "imagenet")'),
-        ("VGG16(include_top=False)", 'VGG16(include_top=False, weights=contract.pretrain_url or "imagenet")'),
+        ('VGG16(weights="imagenet", top=3)', 'VGG16(weights=FILE else "imagenet", top=3)'),
+        ('VGG16(False, "imagenet")', 'VGG16(False, FILE else "imagenet")'),
+        ("VGG16(include_top=False)", 'VGG16(include_top=False, weights=FILE else "imagenet")'),
         ('VGG16(weights="in/notop.h5")', 'VGG16(weights=contract.pretrain_url or "in/notop.h5")'),
-        ("VGG16(False, START)", "VGG16(False, contract.pretrain_url or START)"),
+        ("VGG16(False, START)", "VGG16(False, FILE else START)"),
     ],
 )  # fmt: skip
 def test_keras_takes_the_given_file(before, after):
     head = "from tensorflow.keras.applications import VGG16\n"
     done = adapt(f"{head}START = 'imagenet'\nbase = {before}\n", "xihe")
-    assert f"base = {after}\n" in done.text
+    file = "weights_file(contract.pretrain_url) if contract.pretrain_url"
+    assert f"base = {after}\n".replace("FILE", file) in done.text
     assert "network" not in said(done, Kind.HAND)
 
 
@@ -312,3 +313,16 @@ def test_weights_of_torch_may_be_a_file_its_folder_or_the_folder_of_torch(tmp_pa
     body = done.text[done.text.index("def hub_folder") : done.text.index("if contract.pretrain_url:")]
     found = Path(play(f"import os, tempfile\n{body}\nprint(hub_folder({given!r}))", tmp_path).output.strip())
     assert (tmp_path / found / "checkpoints/net-1.pth").read_text() == "weights"
+
+
+def test_keras_finds_its_file_in_the_folder_of_an_input(tmp_path):
+    text = adapt("from keras.applications import VGG16\nprint('x')\nnet = VGG16(weights='imagenet')\n").text
+    helper = text[text.index("def weights_file") : text.index("print('x')")]
+    found = {}
+    exec("import os\n" + helper, found)
+    (tmp_path / "vgg16.h5").touch()
+    (tmp_path / "readme.md").touch()
+    assert found["weights_file"](str(tmp_path)) == str(tmp_path / "vgg16.h5")
+    assert found["weights_file"](str(tmp_path / "vgg16.h5")) == str(tmp_path / "vgg16.h5")
+    (tmp_path / "other.h5").touch()
+    assert found["weights_file"](str(tmp_path)) == str(tmp_path), "Keras says what it takes"

@@ -83,6 +83,12 @@ _HELPER = '''def hub_folder(place):
     os.symlink(os.path.abspath(files), os.path.join(folder, "checkpoints"))
     return folder
 '''
+#: Keras asks for the file, and an input of a platform is a folder
+_FILE_HELPER = '''def weights_file(place):
+    """A file of weights, or the one that a folder holds."""
+    names = [name for name in os.listdir(place) if name.endswith((".h5", ".keras"))] if os.path.isdir(place) else []
+    return os.path.join(place, names[0]) if len(names) == 1 else place
+'''
 _TIMM = "the file of its weights on the Hub, such as model.safetensors (timm 0.9 and later)"
 
 
@@ -110,16 +116,19 @@ class Pretrained:
         """Let the weights come from the option; returns lines to be put where it becomes known."""
         draft = self._draft
         for call in self.keras:
+            (helper,) = draft.once("weights_file", self._add_file_helper)
+            value, file = given.at(call), f"{helper}({given.at(call)})"
             named = argument(call, "weights")
             old = named.value if named is not None else positional(call, 1)
             if old is None:
-                add_argument(draft, call, f'weights={given.at(call)} or "imagenet"')
+                add_argument(draft, call, f'weights={file} if {value} else "imagenet"')
             elif constant(draft, old) == FETCHED:
-                draft.replace(old, f"{given.at(call)} or {draft.source(old)}")
+                draft.replace(old, f"{file} if {value} else {draft.source(old)}")
             else:  # it may be a file, or None
-                source, value = draft.source(old), given.at(call)
-                draft.replace(old, f'{value} if {value} and {source} == "{FETCHED}" else {source}')
-            self._say(call, name, f"the file {tail(call.func)} fetches (Keras keeps it in ~/.keras/models)")
+                source = draft.source(old)
+                draft.replace(old, f'{file} if {value} and {source} == "{FETCHED}" else {source}')
+            held = f"the file {tail(call.func)} fetches (Keras keeps it in ~/.keras/models), or a folder with it"
+            self._say(call, name, held)
         for call in self.named:
             self._take(call, given, name)
         take_folders(draft, self.told, given)
@@ -140,6 +149,13 @@ class Pretrained:
             value = given.at(statement)
             draft.add_before(statement, [f"if {value}:", f"    {torch or 'torch'}.hub.set_dir(hub_folder({value}))"])
         return []
+
+    def _add_file_helper(self) -> tuple[str]:
+        name = self._draft.free("weights_file")
+        self._draft.need_import("os")
+        lines = _FILE_HELPER.replace("weights_file", name).splitlines()
+        add_helpers(self._draft, self.keras[0], ["os"], ["", *lines, ""])
+        return (name,)
 
     def _take(self, call: cst.Call, given: Value, name: str) -> None:
         """Put the option in place of a model's name, or of a whole copy."""
