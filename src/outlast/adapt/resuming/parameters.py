@@ -10,6 +10,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
+from outlast.adapt.resuming.generators import random_sources
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import (
     RULE,
@@ -20,7 +21,6 @@ from outlast.adapt.resuming.state import (
     count_lines,
     place_lines,
     put_at,
-    random_sources,
     round_pairs,
     sometimes_lines,
     sometimes_pairs,

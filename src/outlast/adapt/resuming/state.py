@@ -11,6 +11,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead
 from outlast.adapt.resuming.aliases import holder_of, weights_of, with_weights
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
+from outlast.adapt.resuming.generators import random_sources
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.modes import mode_lines, mode_pairs
 from outlast.adapt.resuming.ranks import are_several, first_lines
@@ -30,8 +31,6 @@ PASSING = frozenset(
 
 #: without the word itself: torch.accelerator is the card that is there
 _CUDA = re.compile(r"[\"']cuda|\btorch\.accelerator\b|\bcurrent_accelerator\b")
-#: Generators that hold their own numbers.
-_OWN_STATE = frozenset({"default_rng", "RandomState", "Generator", "SeedSequence", "PCG64", "MT19937"})
 
 
 class Refusal(Exception):
@@ -144,43 +143,6 @@ def sometimes_lines(values: Values, names: Names) -> list[str]:
         for name in values.now_and_then
         for line in (f'    if "{name}" in {names.state}:', f'        {name} = {names.state}["{name}"]')
     ]
-
-
-def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
-    """(key, how it is read, how it is put back) for each global source of random numbers that the program may use."""
-    found = []
-    files = (draft, *draft.others)
-    used = {each.resolve(call.func) for each in files for call in each.calls()}
-    is_global = any(each.startswith("numpy.random.") and each.rpartition(".")[2] not in _OWN_STATE for each in used)
-    if is_global:
-        numpy = whole_module(draft, "numpy")
-        found.append(("numpy_random", f"{numpy}.random.get_state()", f"{numpy}.random.set_state({{}})"))
-    is_drawn = any(each.names.name_for("random", [each.module]) for each in files)
-    if is_drawn or any(each.startswith("random.") for each in used):
-        plain = whole_module(draft, "random")
-        found.append(("random", f"{plain}.getstate()", f"{plain}.setstate({{}})"))
-    return found
-
-
-def whole_module(draft: Draft, module: str) -> str:
-    """What a module is called; `from random import shuffle` has only a part of it."""
-    name = draft.names.name_for(module, [draft.module])
-    if not name and not draft.is_unbound(module) and not _is_only_module(draft, module):
-        draft.need_import("importlib")  # the script has something else of that name
-        return f'importlib.import_module("{module}")'
-    if not name:
-        draft.need_import(module)
-    return name or module
-
-
-def _is_only_module(draft: Draft, module: str) -> bool:
-    """Whether a name is that of the module wherever it stands: functions may import it for themselves."""
-    return all(
-        draft.resolve(node) == module
-        for node in draft.nodes
-        if isinstance(node, cst.Name) and node.value == module
-        and not (isinstance(parent := draft.parent(node), cst.Attribute) and parent.attr is node)
-    )  # fmt: skip
 
 
 def plain_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:

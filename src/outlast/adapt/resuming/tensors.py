@@ -9,6 +9,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.counted import find_counted
+from outlast.adapt.resuming.generators import random_sources
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import (
     ENVIRON,
@@ -18,7 +19,6 @@ from outlast.adapt.resuming.state import (
     begin_lines,
     call_lines,
     count_lines,
-    random_sources,
     round_pairs,
     sometimes_lines,
     sometimes_pairs,
