@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from checked import adapt
+from programs import Program
 from stage import play
 
 HEAD = "import csv, json, os\nimport numpy as np\n"
@@ -35,6 +36,18 @@ with open("sets/names.txt") as file:
     for line in file.read().splitlines():
         total += np.load(line).sum()
 print(total)
+""",
+    "pairs": """
+class Rows:
+    def __init__(self, index):
+        self.pairs = []
+        for at, name in enumerate(json.load(open(index))):
+            self.pairs.append((name, at))
+    def __getitem__(self, at):
+        name, label = self.pairs[at]
+        return np.load(name).sum()
+rows = Rows("sets/names.json")
+print(rows[0] + rows[1])
 """,
     "columns": """
 total = 0
@@ -81,3 +94,21 @@ def test_what_lies_elsewhere_is_read_there(tmp_path):
 )
 def test_names_that_the_script_puts_together_itself_are_left_to_their_folder(script):
     assert "find_below" not in adapt(HEAD + script).text
+
+
+def test_a_list_that_another_file_reads_is_known_too(tmp_path):
+    program = Program(
+        tmp_path,
+        rows="import numpy as np\nclass Rows:\n    def __init__(self, table):\n        self.table = table\n"
+        '    def __getitem__(self, at):\n        row = self.table[at]\n        return np.load(row["path"]).sum()\n',
+        train="""
+            import csv
+            from rows import Rows
+            print(Rows(list(csv.DictReader(open("data/table.csv"))))[0])
+        """,
+    )
+    (tmp_path / "in/files").mkdir(parents=True)
+    (tmp_path / "in/table.csv").write_text("path\n/home/me/data/files/a.npy\n")
+    np.save(tmp_path / "in/files/a.npy", np.ones(3))
+    program.adapt()
+    assert program.run("--data_url", str(tmp_path / "in")).lines == ["3.0"]

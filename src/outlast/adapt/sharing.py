@@ -47,7 +47,8 @@ def told_options(sights: Iterable[Sight]) -> dict[str, tuple[Role, bool]]:
         for role, uses in sight.paths.others.items():
             for use in uses:
                 name = tail(use.other)
-                if isinstance(use.other, cst.Attribute | cst.Subscript) and name not in PASSED:
+                is_set = isinstance(use.other, cst.Attribute | cst.Subscript) and not use.is_many
+                if is_set and name not in PASSED:
                     before = found.get(name)
                     # What is written is a result, whoever reads it too.
                     if before is None or (role is Role.OUTPUT and before[0] is not Role.OUTPUT):
@@ -86,7 +87,7 @@ def settle(sights: Sequence[Sight], entry: Sight) -> None:
                     moved += found
                 elif is_option:
                     pass  # it follows where it is parsed
-                elif sight is entry or is_unnamed or is_own:
+                elif sight is entry or is_unnamed or is_own or use.is_many:
                     kept.append(use)
                 elif isinstance(use.other, cst.Attribute | cst.Subscript):
                     if role is Role.DATA and SETTINGS.search(tail(use.other)):

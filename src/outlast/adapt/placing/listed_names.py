@@ -65,6 +65,10 @@ def _ways(draft: Draft, node: cst.CSTNode, depth: int) -> Iterator[bool]:
             yield from _ways(draft, node.args[0].value, depth - 1)
         else:
             yield tail(node.func) == "open" and not re.search("[wax]", inner(positional(node, 1)))
+    elif isinstance(node, cst.Tuple):
+        # What is added to a list in pieces has a path among them; numbers and words are none.
+        ways = [list(_ways(draft, each.value, depth - 1)) for each in node.elements]
+        yield any(found and all(found) for found in ways)
     elif isinstance(node, cst.Name):
         yield from (way for each in _values(draft, node) for way in _ways(draft, each, depth - 1))
     else:
@@ -75,11 +79,15 @@ def _fields(draft: Draft, node: cst.Attribute) -> Iterator[cst.BaseExpression]:
     home = next((each for each in draft.above(node) if isinstance(each, cst.ClassDef)), None)
     for each in draft.below(home) if home is not None else ():
         if isinstance(each, cst.Assign) and any(dotted(target.target) == dotted(node) for target in each.targets):
-            yield each.value
+            if not _is_empty(each.value):
+                yield each.value
+        elif isinstance(each, cst.Call) and dotted(each.func) == f"{dotted(node)}.append" and each.args:
+            yield each.args[0].value
 
 
 def _values(draft: Draft, node: cst.Name) -> Iterator[cst.BaseExpression]:
-    """What a name is given: by assignments, loops, `with`, or the calls of its function."""
+    """What a name is given: by assignments, loops, `with`, or the calls of its function, in any file."""
+    draft = draft.home(node)
     scope = draft.scope(node)
     bound = list(_bound(draft, scope, node.value))
     if not bound and isinstance(scope, cst.FunctionDef):
@@ -96,13 +104,19 @@ def _bound(draft: Draft, scope: cst.CSTNode, name: str) -> Iterator[cst.BaseExpr
         if draft.scope(each) is not scope:
             continue
         if isinstance(each, cst.Assign) and any(_has(draft, target.target, name) for target in each.targets):
-            # `paths = []` before the list is read holds nothing.
-            if not (isinstance(each.value, cst.List) and not each.value.elements):
+            if not _is_empty(each.value):
                 yield each.value
+        elif isinstance(each, cst.Call) and dotted(each.func) == f"{name}.append" and each.args:
+            yield each.args[0].value
         elif isinstance(each, cst.For | cst.CompFor) and _has(draft, each.target, name):
             yield each.iter
         elif isinstance(each, cst.WithItem) and each.asname is not None and tail(each.asname.name) == name:
             yield each.item
+
+
+def _is_empty(value: cst.BaseExpression) -> bool:
+    """`paths = []`: before a list is read or filled it holds nothing."""
+    return isinstance(value, cst.List) and not value.elements
 
 
 def _has(draft: Draft, target: cst.CSTNode, name: str) -> bool:
@@ -115,7 +129,7 @@ def _given(draft: Draft, function: cst.FunctionDef, name: str, at: int) -> Itera
     home = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
     is_made = home is not None and function.name.value == "__init__"
     called = home.name.value if is_made and home is not None else function.name.value
-    for call in draft.calls():
+    for call in (call for file in (draft, *draft.others) for call in file.calls()):
         if tail(call.func) == called:
             named = argument(call, name)
             value = named.value if named is not None else positional(call, max(at - (home is not None), 0))

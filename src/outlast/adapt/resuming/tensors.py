@@ -9,7 +9,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.counted import find_counted
-from outlast.adapt.resuming.generators import random_sources
+from outlast.adapt.resuming.generators import random_sources, whole_module
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import (
     ENVIRON,
@@ -22,7 +22,6 @@ from outlast.adapt.resuming.state import (
     round_pairs,
     sometimes_lines,
     sometimes_pairs,
-    whole_module,
 )
 from outlast.adapt.whole import words_of
 from outlast.migrate.engine import Kind
