@@ -19,8 +19,16 @@ from outlast.adapt.annotated import without_types
 from outlast.adapt.defined import Defined
 from outlast.adapt.edits import Edits
 from outlast.adapt.libraries import is_library
-from outlast.adapt.signatures import fits
-from outlast.adapt.statements import indented, is_docstring, is_import, is_preparing, is_telling, of_module
+from outlast.adapt.signatures import fits, skipped
+from outlast.adapt.statements import (
+    indented,
+    is_docstring,
+    is_import,
+    is_imported_from,
+    is_preparing,
+    is_telling,
+    of_module,
+)
 from outlast.migrate.engine import Finding, Kind, apply, must_parse
 from outlast.migrate.lines import line_end, line_start
 from outlast.migrate.names import Names
@@ -155,16 +163,7 @@ class Draft(Defined):
         if full.partition(".")[0] and is_library(full):
             return False
         own = [each for file in (self, *self.others) for each in file.functions() if each.name.value == tail(call.func)]
-        return any(fits(call, each, self.above(each)) for each in own)
-
-    def function_elsewhere(self, call: cst.CSTNode | None) -> tuple[Draft, cst.FunctionDef] | None:
-        """The function of another file of the program that a call calls by its name, where there is just one."""
-        name = tail(call.func) if isinstance(call, cst.Call) and self.resolve(call.func) else ""
-        found = [
-            (other, each) for other in self.others if name for each in other.module.body
-            if isinstance(each, cst.FunctionDef) and each.name.value == name
-        ]  # fmt: skip
-        return found[0] if len(found) == 1 else None
+        return any(fits(call, each, skipped(each, self.above(each))) for each in own)
 
     def is_reached(self, node: cst.CSTNode) -> bool:
         """False in a function that nothing names, in this file or in another one of the program."""
@@ -181,8 +180,10 @@ class Draft(Defined):
     def speaks_of(self, word: str) -> bool:
         """Whether a file has a word for something other than what a library calls so: `torch.load`."""
         if word in self.words and word not in self._spoken:
-            names = [node for node in self.nodes if isinstance(node, cst.Name) and node.value == word]
-            self._spoken[word] = not all(self.is_of_library(self.parent(name)) for name in names)
+            around = [self.parent(node) for node in self.nodes if isinstance(node, cst.Name) and node.value == word]
+            if any(isinstance(each, cst.FunctionDef) and each.name.value == word for each in self.module.body):
+                around = [each for each in around if isinstance(each, cst.Attribute)]  # the bare word is its own
+            self._spoken[word] = not all(self.is_of_library(each) for each in around)
         return self._spoken.get(word, False)
 
     def is_of_library(self, node: cst.CSTNode | None) -> bool:
@@ -336,14 +337,9 @@ class Draft(Defined):
         return not any(
             isinstance(node, cst.Name) and node.value == name
             and not (isinstance(parent := self.parent(node), cst.Attribute) and parent.attr is node)
-            and not self._is_imported_from(node)
+            and not is_imported_from(self.above(node))
             for node in self.nodes
         )  # fmt: skip
-
-    def _is_imported_from(self, node: cst.CSTNode) -> bool:
-        """Whether a name is part of the module in `from numpy.random import shuffle`."""
-        around = next((each for each in self.above(node) if isinstance(each, cst.ImportFrom | cst.ImportAlias)), None)
-        return isinstance(around, cst.ImportFrom)
 
     def free(self, name: str) -> str:
         """This name, or one like it that the script does not use; reserved from now on."""

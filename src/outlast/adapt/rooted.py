@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.sight import Sight
@@ -58,7 +59,7 @@ def _follows(
         name = way.option or (tail(way.other) if isinstance(way.other, cst.Attribute | cst.Subscript) else "")
         if name in options or (way.literal is not None and id(way.literal) in placed):
             return True
-        found = None if way.is_known else sight.draft.function_elsewhere(way.whole)
+        found = None if way.is_known else function_elsewhere(sight.draft, way.whole)
         home = homes.get(id(found[0])) if found is not None else None
         if found is not None and home is not None:
             returned = (each.value for each in home.draft.below(found[1]) if isinstance(each, cst.Return))

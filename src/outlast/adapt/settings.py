@@ -17,8 +17,8 @@ from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.configs import Configs, Entry, keys_of
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.takers import bases_run
-from outlast.adapt.resuming.called import fits
 from outlast.adapt.sight import Sight
+from outlast.adapt.signatures import fits
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
 

@@ -12,6 +12,7 @@ import libcst as cst
 from outlast.adapt.arguments.namespaces import called_name, parameters_of
 from outlast.adapt.arguments.setup import CODE_FILE
 from outlast.adapt.draft import Draft
+from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.configs import take_entries
@@ -235,7 +236,7 @@ def _add_given(sight: Sight, homes: Mapping[int, Sight]) -> None:
     """Places that a function of another file puts together: what it returns is looked at there."""
     for sink in sight.sinks:
         for use in sight.flow.ways(sink) if sink.role is not None and not sink.is_guess else ():
-            found = None if use.is_known else sight.draft.function_elsewhere(use.whole)
+            found = None if use.is_known else function_elsewhere(sight.draft, use.whole)
             home = homes.get(id(found[0])) if found is not None else None
             if home is None or found is None or use.role is None:
                 continue

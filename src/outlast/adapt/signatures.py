@@ -9,24 +9,27 @@ import libcst as cst
 from outlast.migrate.tree import tail
 
 
-def fits(call: cst.Call, function: cst.FunctionDef, around: Iterable[cst.CSTNode]) -> bool:
-    """False where the function would take other arguments than these: `model.save(path)` of `def save(self, a, b)`.
+def fits(call: cst.Call, function: cst.FunctionDef, skip: int) -> bool:
+    """Whether what a call gives is what a function takes: `model.train()` is no call of `train(self, epochs)`.
 
-    `around`: what the function lies in, which tells a method.
+    `skip`: parameters in front that no call gives, as `self`.
     """
     if any(arg.star for arg in call.args):
         return True
     taken = function.params
-    places = [*taken.posonly_params, *taken.params]
-    is_method = any(isinstance(each, cst.ClassDef) for each in around)
-    if is_method and not any(tail(each.decorator) == "staticmethod" for each in function.decorators):
-        places = places[1:]
-    given = [arg for arg in call.args if arg.keyword is None]
+    places = [*taken.posonly_params, *taken.params][skip:]
+    count = sum(arg.keyword is None for arg in call.args)
     named = {arg.keyword.value for arg in call.args if arg.keyword is not None}
-    if len(given) > len(places) and not isinstance(taken.star_arg, cst.Param):
+    if count > len(places) and not isinstance(taken.star_arg, cst.Param):
         return False
     known = {each.name.value for each in (*places, *taken.kwonly_params)}
     if named - known and taken.star_kwarg is None:
         return False
-    needed = [each for each in (*places[len(given) :], *taken.kwonly_params) if each.default is None]
+    needed = [each for each in (*places[count:], *taken.kwonly_params) if each.default is None]
     return all(each.name.value in named for each in needed)
+
+
+def skipped(function: cst.FunctionDef, around: Iterable[cst.CSTNode]) -> int:
+    """How many parameters in front a call does not give, by what the function lies in: `self` of a method."""
+    is_static = any(tail(each.decorator) == "staticmethod" for each in function.decorators)
+    return int(not is_static and any(isinstance(each, cst.ClassDef) for each in around))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import libcst as cst
 
@@ -74,3 +75,9 @@ def of_module(node: cst.CSTNode) -> str:
         return f"{before}.{node.attr.value}" if before else ""
     is_import = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "__import__"
     return inner(positional(node, 0)) if is_import and isinstance(node, cst.Call) else ""
+
+
+def is_imported_from(around: Iterable[cst.CSTNode]) -> bool:
+    """Whether a name, by what is around it, is part of the module in `from numpy.random import shuffle`."""
+    found = next((each for each in around if isinstance(each, cst.ImportFrom | cst.ImportAlias)), None)
+    return isinstance(found, cst.ImportFrom)

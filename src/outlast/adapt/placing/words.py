@@ -13,6 +13,7 @@ import libcst as cst
 
 from outlast.adapt.arguments.setup import Option, Value
 from outlast.adapt.draft import Draft
+from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing import shapes
 from outlast.adapt.placing.flow import Flow
@@ -222,7 +223,7 @@ def is_unseen(draft: Draft, use: Use) -> bool:
     if use.role is not Role.OUTPUT or use.sink.is_guess or use.sink.makes or use.after or use.whole is None:
         return False
     path = use.sink.path
-    if draft.function_elsewhere(use.whole) is not None:
+    if function_elsewhere(draft, use.whole) is not None:
         return False  # it is looked at there
     if isinstance(path, cst.Call):
         return tail(path.func) not in ("open", "BytesIO", "StringIO", "TemporaryFile", "NamedTemporaryFile")

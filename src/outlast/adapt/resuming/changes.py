@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.resuming.elements import filled_through
 from outlast.migrate.tree import tail
 
@@ -49,7 +50,7 @@ def changed_in(
             if isinstance(node.func, cst.Attribute) and node.func.attr.value in _CONTAINER_METHODS:
                 yield from filled_through(draft, node.func.value, origins)
             function, fills = own.get(tail(node.func)), tail(node.func) in _FILL
-            elsewhere = draft.function_elsewhere(node) if function is None else None
+            elsewhere = function_elsewhere(draft, node) if function is None else None
             for at, arg in enumerate(node.args):
                 if isinstance(arg.value, cst.Name) and (
                     fills

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.resuming.dealt import is_only_drawn
 from outlast.adapt.resuming.loops import Values
 from outlast.migrate.tree import dotted, tail
@@ -88,7 +89,7 @@ def count(draft: Draft, counted: list[Counted]) -> None:
 def _gives_same(draft: Draft, call: cst.Call) -> bool:
     """Whether a call makes a generator whose values follow from nothing but what it is given."""
     own = [each for each in draft.functions() if each.name.value == dotted(call.func)]
-    elsewhere = draft.function_elsewhere(call)
+    elsewhere = function_elsewhere(draft, call)
     function = own[0] if len(own) == 1 else elsewhere[1] if elsewhere is not None and not own else None
     if function is None or function.asynchronous is not None:
         return False

@@ -101,7 +101,7 @@ def all_draws(entry: Draft, modules: Sequence[Draft], training: Draft, trainings
             # What the function of a training draws before its loop is no first weight: `fixed_noise = torch.randn(…)`.
             is_here = draft is training and draft.scope(call) in scopes
             is_later = not is_here and any(_is_later(draw, each) for each in draft.above(call))
-            if source and not is_later and before.has(draft, call):
+            if source and not is_later and not _is_idle(draft, call) and before.has(draft, call):
                 found.append(draw)
     return found
 
@@ -131,7 +131,7 @@ def _seeds(drafts: Sequence[Draft], draft: Draft, call: cst.Call) -> tuple[str, 
 
 
 def _is_idle(draft: Draft, call: cst.Call) -> bool:
-    """Whether a call stands in a function of the script that nothing names."""
+    """Whether a call stands in a function that nothing names."""
     is_method = any(isinstance(each, cst.ClassDef) for each in draft.above(draft.scope(call)))
     return not is_method and not draft.is_reached(call)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import Refusal
 from outlast.migrate.tree import dotted, tail
@@ -25,7 +26,7 @@ def refuse_functions(draft: Draft, values: Values, kept: Sequence[str]) -> None:
 
 def _makes_function(draft: Draft, call: cst.Call) -> bool:
     own = [(draft, each) for each in draft.functions() if each.name.value == dotted(call.func)]
-    found = own[0] if len(own) == 1 else draft.function_elsewhere(call)
+    found = own[0] if len(own) == 1 else function_elsewhere(draft, call)
     if found is None:
         return False
     home, function = found

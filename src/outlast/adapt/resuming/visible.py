@@ -12,11 +12,12 @@ from typing import TypeVar
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
-from outlast.adapt.resuming.called import fits, only_class, whole_of
+from outlast.adapt.resuming.called import only_class, whole_of
 from outlast.adapt.resuming.declared import declared_fields, factory_of
 from outlast.adapt.resuming.loops import Values, chosen, has_none, is_none, targets_of
 from outlast.adapt.resuming.parts import parts_of
 from outlast.adapt.resuming.ranks import is_library
+from outlast.adapt.signatures import fits
 from outlast.migrate.tree import argument, dotted, positional, tail
 
 _Named = TypeVar("_Named", cst.ClassDef, cst.FunctionDef)
