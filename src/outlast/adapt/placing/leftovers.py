@@ -25,8 +25,8 @@ from outlast.migrate.tree import argument, dotted, inner, tail
 #: A place of this machine, beyond doubt; `/tmp` and devices are the same everywhere.
 _PLACE = re.compile(r"(?:\.{1,2}/|~/|/(?!tmp|dev|proc|sys|usr|bin|cache)[A-Za-z])[\w./~-]*\w[\w./~-]*")
 _FILE = re.compile(
-    r"(?:[\w. -]+/)+[\w. -]*[\w-]\.(?:csv|tsv|txt|json|npy|npz|h5|hdf5|pkl|mat|parquet|lmdb|pth?|ckpt|keras|onnx|"
-    r"safetensors|jpe?g|png)"
+    r"(?:[\w. (){}%-]+/)+[\w. (){}%-]*[\w)}-]\.(?:csv|tsv|txt|json|npy|npz|h5|hdf5|pkl|mat|parquet|lmdb|pth?|ckpt|keras|"
+    r"onnx|safetensors|jpe?g|png)"
 )
 _NOT_PLACES = frozenset(
     "append insert replace split join startswith endswith add_argument add_option rstrip lstrip strip DEFINE_string "
@@ -157,7 +157,16 @@ class Leftovers:
                 found.setdefault(repr(inner(node)), self._draft.line(node))
             elif (shown := self._elsewhere(node)) and _fits(role, shown):
                 found.setdefault(shown, self._draft.line(node))
-        return [f"{shown} (line {line})" for shown, line in found.items()]
+        here = [f"{shown} (line {line})" for shown, line in found.items()]
+        return here or (list(self._of_other_files()) if role is Role.DATA else [])
+
+    def _of_other_files(self) -> Iterator[str]:
+        """Files that other files of the program name: data by their words, where nobody reads any."""
+        for other in self._draft.others:
+            for node in other.nodes:
+                text = inner(node) if isinstance(node, cst.SimpleString) else ""
+                if _FILE.fullmatch(text) and _WORDS[Role.DATA].search(text) and other.is_reached(node):
+                    yield f"{text!r} (line {other.line(node)} of another file)"
 
     def _may_be_place(self, option: Option, role: Role) -> bool:
         """Whether an option could be a place: by its words, or because it must be given and speaks of the role."""
