@@ -25,8 +25,8 @@ from outlast.migrate.tree import argument, dotted, inner, tail
 #: A place of this machine, beyond doubt; `/tmp` and devices are the same everywhere.
 _PLACE = re.compile(r"(?:\.{1,2}/|~/|/(?!tmp|dev|proc|sys|usr|bin|cache)[A-Za-z])[\w./~-]*\w[\w./~-]*")
 _FILE = re.compile(
-    r"(?:[\w. (){}%-]+/)+[\w. (){}%-]*[\w)}-]\.(?:csv|tsv|txt|json|npy|npz|h5|hdf5|pkl|mat|parquet|lmdb|pth?|ckpt|keras|"
-    r"onnx|safetensors|jpe?g|png)"
+    r"(?:[\w. (){}%-]+/)+[\w. (){}%-]*[\w)}-]\.(?:csv|tsv|txt|json|npy|npz|h5|hdf5|pkl|mat|parquet|lmdb|pth?|ckpt|"
+    r"keras|onnx|safetensors|jpe?g|png)"
 )
 _NOT_PLACES = frozenset(
     "append insert replace split join startswith endswith add_argument add_option rstrip lstrip strip DEFINE_string "
