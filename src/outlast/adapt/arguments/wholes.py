@@ -1,7 +1,7 @@
 """Whether a script takes its parsed arguments all together: `Net(**vars(args))`, `for name in vars(args)`.
 
 Whoever does so would meet options that it does not know: as arguments of a constructor, in the name of a run or a
-folder, in what it saves. What is only shown may have them.
+folder, in what it saves or prints (`print(args)`), which stays the same without the options.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _TEXT = frozenset({"str", "repr"})
 
 
 def is_taken_whole(draft: Draft, setup: Setup) -> bool:
-    """Whether anything but a reader's eye gets all options of a set-up at once."""
-    return any(not _is_shown(file, view) for file, view in _views(draft, setup))
+    """Whether anything gets all options of a set-up at once."""
+    return any(not _is_one(file, view) for file, view in _views(draft, setup))
 
 
 def _views(draft: Draft, setup: Setup) -> Iterator[tuple[Draft, cst.CSTNode]]:
@@ -49,14 +49,14 @@ def _views(draft: Draft, setup: Setup) -> Iterator[tuple[Draft, cst.CSTNode]]:
     for node in draft.nodes:
         if isinstance(node, cst.Name | cst.Attribute) and spaces.is_dict and _is_entire(draft, node, spaces):
             yield draft, node
-        view = _of_namespace(node)
+        view = _of_namespace(node) or _shown(draft, node)
         # `args = vars(parser.parse_args())`: it is asked of that name.
         is_handed = node is setup.parsed and isinstance(draft.parent(node), cst.Arg)
         if view is not None and (is_handed or view is setup.parsed or _is_it(view, spaces)):
             yield draft, node
     for other in draft.others:
         for node in other.nodes:
-            view = _of_namespace(node)
+            view = _of_namespace(node) or _shown(other, node)
             if view is not None and _HANDED.fullmatch(tail(view)):
                 yield other, node
 
@@ -96,27 +96,21 @@ def _is_entire(draft: Draft, node: cst.Name | cst.Attribute, spaces: Namespaces)
     return isinstance(parent, cst.For | cst.CompFor | cst.StarredDictElement)
 
 
-def _is_shown(draft: Draft, view: cst.CSTNode) -> bool:
-    """Whether it is only printed, or asked for one entry: `vars(args)["lr"]`."""
-    at: cst.CSTNode = view
+def _is_one(draft: Draft, view: cst.CSTNode) -> bool:
+    """Whether it is only asked for one entry: `vars(args)["lr"]`."""
     parent = draft.parent(view)
     if isinstance(parent, cst.Subscript) and parent.value is view:
         return True
-    if isinstance(parent, cst.Attribute) and parent.attr.value in _ONE:
-        return True
-    for each in draft.above(view):
-        if isinstance(each, cst.Call) and is_prose_call(tail(each.func)):
-            return True
-        if isinstance(each, cst.For) and each.iter is at:
-            calls = list(draft.calls(each.body))
-            assigns = any(isinstance(node, cst.Assign | cst.AugAssign) for node in draft.below(each.body))
-            return bool(calls) and not assigns and all(_is_printing(draft, call) for call in calls)
-        if isinstance(each, cst.BaseStatement | cst.BaseSmallStatement):
-            return False
-        at = each
-    return False
+    return isinstance(parent, cst.Attribute) and parent.attr.value in _ONE
 
 
-def _is_printing(draft: Draft, call: cst.Call) -> bool:
-    """A call that shows something, or that is a part of what is shown."""
-    return any(isinstance(each, cst.Call) and is_prose_call(tail(each.func)) for each in (call, *draft.above(call)))
+def _shown(draft: Draft, node: cst.CSTNode) -> cst.CSTNode | None:
+    """A name that is printed as a whole: `print(args)`, `log.info("%s", args)`, `f"{args}"`."""
+    if not isinstance(node, cst.Name | cst.Attribute):
+        return None
+    parent = draft.parent(node)
+    if isinstance(parent, cst.FormattedStringExpression):
+        return node
+    call = draft.parent(parent) if isinstance(parent, cst.Arg) else None
+    is_told = isinstance(call, cst.Call) and (is_prose_call(tail(call.func)) or tail(call.func) == "format")
+    return node if is_told else None
