@@ -3,7 +3,10 @@
 import hashlib
 import io
 import random
+import sys
+import threading
 import time
+import traceback
 import zipfile
 
 import pytest
@@ -122,7 +125,8 @@ def _receive(lab, data, pieces, wrong=b""):
 
 
 def _wait(condition):
-    deadline = time.monotonic() + 120
+    # Each of our requests may itself wait two minutes for a server that is busy, and letting go takes several.
+    deadline = time.monotonic() + 500
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.05)
     return condition()
@@ -131,6 +135,18 @@ def _wait(condition):
 def _unfinished(lab, oid):
     listed = lab.seaweed.boto.list_multipart_uploads(Bucket=lab.bucket).get("Uploads", ())
     return [each for each in listed if each["Key"].endswith(oid[2:])]
+
+
+def _what_is_left(lab, oid):
+    """The uploads with their parts, and where the threads are that should have let go of them."""
+    left = _unfinished(lab, oid)
+    parts = [
+        lab.seaweed.boto.list_parts(Bucket=lab.bucket, Key=each["Key"], UploadId=each["UploadId"]).get("Parts", ())
+        for each in left
+    ]
+    frames = sys._current_frames()
+    threads = [each for each in threading.enumerate() if each.name == "outlast-flowing"]
+    return left, parts, ["".join(traceback.format_stack(frames[each.ident])) for each in threads]
 
 
 def test_a_large_object_is_on_its_way_before_its_last_byte_came(lab):
@@ -149,12 +165,12 @@ def test_a_large_object_that_breaks_off_or_lies_leaves_nothing(lab):
     found, pointer, receiving = _receive(lab, data, 34)
     assert _wait(lambda: _unfinished(lab, pointer.oid))
     receiving.abort()
-    assert _wait(lambda: not _unfinished(lab, pointer.oid))
+    assert _wait(lambda: not _unfinished(lab, pointer.oid)), _what_is_left(lab, pointer.oid)
     found, pointer, receiving = _receive(lab, data, 36, wrong=b"?")
     with pytest.raises(UsageError, match="what was sent is not"):
         receiving.finish()
     receiving.abort()
-    assert _wait(lambda: not _unfinished(lab, pointer.oid))
+    assert _wait(lambda: not _unfinished(lab, pointer.oid)), _what_is_left(lab, pointer.oid)
     assert not lab.hub.objects(found).has(pointer) and f"home/{layout.blob_key(pointer.oid)}" not in _keys(lab)
 
 

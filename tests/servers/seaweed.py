@@ -96,7 +96,7 @@ class Seaweed:
             "s3.localSocket": self.folder / "s3.sock", "filer.localSocket": self.folder / "filer.sock",
         }  # fmt: skip
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "S3_"))}
-        environ["GOMEMLIMIT"] = "300MiB"
+        environ["GOMEMLIMIT"] = "600MiB"
         with (self.folder / "log").open("wb") as log:
             process = subprocess.Popen(
                 [_program(), "mini", *(f"-{name}={value}" for name, value in options.items())],
