@@ -212,9 +212,12 @@ class Runs(Judging, Listing):
     """The verbs on runs. `ref` is an id, the beginning of one, or a name (then its newest run is meant)."""
 
     def submit(
-        self, request: RunRequest | str, *, progress: Callable[[str], None] | None = None, **words: Any
-    ) -> RunView:
+        self, request: RunRequest | str, *, progress: Callable[[str], None] | None = None,
+        notify: Callable[[str], None] | None = None, **words: Any,
+    ) -> RunView:  # fmt: skip
         """Start a run and return at once; it goes on without this process.
+
+        `progress` hears what is being done, `notify` what is worth a second look.
 
         Takes a `RunRequest`, or a target and the words of one:
 
@@ -223,7 +226,7 @@ class Runs(Judging, Listing):
         from outlast.model.first_view import first_view
         from outlast.operations.submit import submit_run
 
-        spec = submit_run(_request(request, words), self._settings, progress)
+        spec = submit_run(_request(request, words), self._settings, progress, notify=notify)
         return first_view(spec.to_json())
 
     def plan(self, request: RunRequest | str, **words: Any) -> RunPlan:

@@ -93,3 +93,13 @@ def test_an_entry_script_carries_data_and_results_under_modelarts_v1(desk):
     assert view.state == "succeeded", view.message
     assert "data_url: " in desk.outlast("logs", run).stdout
     assert (project / "home" / "w.txt").read_text() == expected
+
+
+def test_run_offers_it_where_the_contract_would_end_the_script(desk):
+    strict = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr')\nparser.parse_args()\n"
+    desk.write("project/strict.py", strict)
+    words = ("--contract", "xihe", "--data", "data_url=data", "--output", "output_path=home")
+    done = desk.outlast("run", "strict.py", *words, cwd=desk.folder / "project", check=False)
+    said = " ".join(done.stderr.split())
+    assert done.returncode != 0 and "notice: strict.py does not accept --data_url, --output_path" in said, done.stderr
+    assert "teach it to accept them: outlast adapt strict.py --contract xihe" in said and "notice:" not in done.stdout

@@ -57,8 +57,14 @@ def run(
         else:
             print("\n".join(plan_lines(plan)))
         return 0
+    notices: list[str] = []
     with Waiting("packing the code") as waiting:
-        view = client.runs.submit(request, progress=waiting.note)
+        view = client.runs.submit(request, progress=waiting.note, notify=notices.append)
+    if notices:
+        from outlast.cli.paint import Ink
+        from outlast.cli.planned import notice_lines
+
+        print("\n".join(notice_lines(notices, Ink(sys.stderr))), file=sys.stderr, flush=True)
     if detach:
         if as_json:
             print_json(view.to_json())

@@ -105,9 +105,10 @@ def plan_run(request: RunRequest, settings: Settings) -> RunPlan:
 
 @served("submitting")
 def submit_run(
-    request: RunRequest, settings: Settings, progress: Progress | None = None, *, wanted: str | None = None
-) -> RunSpec:
-    """Start a run and return its spec; the run goes on without us.
+    request: RunRequest, settings: Settings, progress: Progress | None = None, *, wanted: str | None = None,
+    notify: Progress | None = None,
+) -> RunSpec:  # fmt: skip
+    """Start a run and return its spec; the run goes on without us. `notify` is told what is worth a second look.
 
     Everything is checked before anything is written. When this returns, the run is in the store and a keeper looks
     after it; when it raises, there is no run. `wanted` is the id that it gets unless that is taken.
@@ -115,6 +116,8 @@ def submit_run(
 
     home = Home(settings.home)
     with checking(request, settings, home, progress) as checked:
+        for notice in dict.fromkeys((*checked.resolved.notices, *checked.reached.notices, *checked.pack.notices)):
+            _tell(notify, notice)
         secrets_file = SecretsFile(home)
         secrets = checked.secrets(secrets_file)
         store = checked.reached.store

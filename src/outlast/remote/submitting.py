@@ -56,8 +56,9 @@ _OTHERWISE = frozenset(
 
 
 def submit_run(
-    request: RunRequest, settings: Settings, progress: Progress | None = None, *, wanted: str | None = None
-) -> RunSpec:
+    request: RunRequest, settings: Settings, progress: Progress | None = None, *, wanted: str | None = None,
+    notify: Progress | None = None,
+) -> RunSpec:  # fmt: skip
     tell = progress or _silent
     server = server_of(settings)
     sent = send_request(server, request, settings, tell)

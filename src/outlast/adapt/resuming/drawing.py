@@ -161,7 +161,8 @@ def _source(draft: Draft, call: cst.Call) -> str:
     """The module whose global generator a call draws from, or nothing."""
     known = _GLOBAL.fullmatch(draft.resolve(call.func))
     if known:
-        return known.lastgroup or ""
+        own = argument(call, "generator")  # `torch.randperm(n, generator=numbers)` draws from that one
+        return "" if own is not None and draft.source(own.value) != "None" else known.lastgroup or ""
     name = tail(call.func)
     words, place, source = _CHOOSING.get(name, ("", 0, ""))
     given = [arg.value for word in words.split() if (arg := argument(call, word)) is not None]
