@@ -95,7 +95,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("script", [PLAIN, TWO_RANKS], ids=["plain", "two ranks"])
 @pytest.mark.parametrize("light", [True, False], ids=["names", "device"])
 def test_a_migrated_training_prints_the_same_numbers(home, folder, script, light):
-    Path("train.py").write_text(script.replace("PORT", str(free_ports(1)[0])))
+    Path("train.py").write_text(script.replace('"PORT"', f'"{free_ports(1)[0]}"'))
     trial = try_migrated(home, [PYTHON, "train.py"], light=light)
     assert trial.agree and trial.largest_difference == 0 and trial.compared >= 4, (trial.sentence, trial.lines)
     assert trial.light == light

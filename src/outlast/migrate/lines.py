@@ -33,7 +33,7 @@ def add_line(script: Script, statement: cst.CSTNode, text: str, *, before: bool 
     first = line_start(script.data, start)
     lead = script.data[first:start].decode()
     at = first if before else line_end(script.data, end)
-    ending = _ending(script.data, at)
+    ending = ending_at(script.data, at)
     unfinished = not before and not script.data[:at].endswith((b"\n", b"\r"))
     script.replace(at, at, f"{ending}{lead}{text}" if unfinished else f"{lead}{text}{ending}", text)
 
@@ -51,7 +51,7 @@ def remove_line(script: Script, statement: cst.CSTNode, message: str, *, advice:
     return True
 
 
-def _ending(data: bytes, at: int) -> str:
+def ending_at(data: bytes, at: int) -> str:
     """The line ending in use there."""
     for ending in (b"\r\n", b"\n", b"\r"):
         if data.endswith(ending, 0, at):

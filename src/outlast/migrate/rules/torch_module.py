@@ -9,6 +9,7 @@ import libcst as cst
 from outlast.migrate.engine import ONE_WAY, Kind, Rule, Script
 from outlast.migrate.namespace import ACCELERATOR, CUDA, NEUTRAL, NPU
 from outlast.migrate.neutral import ADVICE, torch_name
+from outlast.migrate.quiet import change_quiet, is_quiet
 from outlast.migrate.rules.advice import ABSENT, DIFFERENT
 from outlast.migrate.tree import dotted, tail
 
@@ -101,7 +102,9 @@ class TorchModule(Rule):
             return
         torch = torch_name(script)
         name = path.removeprefix("random.").removeprefix("memory.")
-        if torch and name in ACCELERATOR:
+        if torch and is_quiet(name, script):
+            change_quiet(name, torch, script)
+        elif torch and name in ACCELERATOR:
             script.change(node, f"{torch}.accelerator.{ACCELERATOR[name]}")
         elif torch and name in NEUTRAL:
             script.change(node, f"{torch}.{NEUTRAL[name]}")

@@ -10,6 +10,8 @@ import importlib.util
 import os
 import sys
 
+#: A library of torch takes its operators along when nobody holds it any longer.
+_KEPT = []
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -43,9 +45,10 @@ class _BeforeTorchvision:
             import torch
 
             if not hasattr(torch.ops.torchvision, "nms"):
-                self._library = torch.library.Library("torchvision", "DEF")
+                library = torch.library.Library("torchvision", "DEF")
+                _KEPT.append(library)
                 for operator in ("nms", "qnms"):
-                    self._library.define(operator + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+                    library.define(operator + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
 def _load_the_other():
