@@ -155,3 +155,15 @@ def test_a_run_goes_on_from_a_checkpoint_as_a_new_one(trained, here, there):
             runs.clone("mine", checkpoint="0007-000001")
         for run in (again, afresh):
             runs.remove(run.id)
+
+
+def test_what_is_worth_a_second_look_is_told_from_afar_too(here, there, project):
+    strict = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr')\nparser.parse_args()\n"
+    (project / "strict.py").write_text(strict)
+    told = [
+        terminal.type("run strict.py --contract xihe --data data_url=./mnist", project) for terminal in (here, there)
+    ]
+    assert [each.code for each in told] == [1, 1], told
+    local, remote = (re.search(r"notice: strict.*?--contract\s+xihe", each.err, re.S) for each in told)
+    assert local and remote and alike(local[0]) == alike(remote[0])
+    assert "teach it to accept them: outlast adapt strict.py" in " ".join(remote[0].split())

@@ -64,7 +64,10 @@ def submit_run(
     sent = send_request(server, request, settings, tell)
     tell(f"starting on {server.url}")
     # The key makes asking again safe: a connection that breaks now must not start a second run.
-    return decode(RunSpec, server.ask("POST", "/runs", sent.body, key=uuid.uuid4().hex)["spec"])
+    started = server.ask("POST", "/runs", sent.body, key=uuid.uuid4().hex)
+    for notice in started.get("notices", ()):  # an older server has none
+        (notify or _silent)(notice)
+    return decode(RunSpec, started["spec"])
 
 
 def plan_run(request: RunRequest, settings: Settings) -> RunPlan:

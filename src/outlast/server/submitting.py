@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from outlast.errors import NotFoundError, UsageError
@@ -98,27 +98,30 @@ def _check(holding: Holding, actor: Actor, body: RunBody, request: RunRequest) -
 
 
 def start_request(
-    state: ServerState, holding: Holding, actor: Actor, request: RunRequest, wanted: str | None = None
-) -> str:
+    state: ServerState, holding: Holding, actor: Actor, request: RunRequest, wanted: str | None = None,
+    notify: Callable[[str], None] | None = None,
+) -> str:  # fmt: skip
     """Start a run of `actor` within the quotas of their groups and return its id, which is `wanted` if that is free.
 
-    The caller has checked what the request names.
+    The caller has checked what the request names. `notify` is told what is worth a second look.
     """
     settings = holding.settings_of(actor)
     groups = state.accounts.groups.of(actor.id) if actor.id else []
     quotas.check(usage.measure(settings, groups), quotas.Use(1, usage.cards_of(vars(request))))
-    run = submit_run(request, settings, wanted=wanted).id
+    run = submit_run(request, settings, wanted=wanted, notify=notify).id
     state.accounts.audit.add(actor.name, "run.submit", run)
     return run
 
 
-def submit(state: ServerState, holding: Holding, actor: Actor, body: RunBody, key: str | None) -> str:
+def submit(
+    state: ServerState, holding: Holding, actor: Actor, body: RunBody, key: str | None, notify: Callable[[str], None]
+) -> str:
     """Start a run and return its id; with a key at most once, however often it is asked for."""
     settings = holding.settings_of(actor)
 
     @long_names()
     def start(wanted: str | None) -> str:
-        return start_request(state, holding, actor, request_of(holding, actor, body), wanted)
+        return start_request(state, holding, actor, request_of(holding, actor, body), wanted, notify)
 
     def exists(run: str) -> bool:
         try:

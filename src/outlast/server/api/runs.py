@@ -52,9 +52,13 @@ def submit_a_run(
     body: RunBody,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Response:
-    """Start a run and answer at once. The same `Idempotency-Key` never starts a second one."""
-    run = submit(state, held, actor, body, idempotency_key)
-    return answer(_shown(held.settings, run), 201, {"Location": f"/api/v1/runs/{run}"})
+    """Start a run and answer at once; `notices` holds what is worth a second look.
+
+    The same `Idempotency-Key` never starts a second one.
+    """
+    notices: list[str] = []
+    run = submit(state, held, actor, body, idempotency_key, notices.append)
+    return answer({**_shown(held.settings, run), "notices": notices}, 201, {"Location": f"/api/v1/runs/{run}"})
 
 
 @router.post("/runs/plan", summary="Plan a run")
