@@ -88,7 +88,6 @@ def test_results_in_several_folders_find_these_folders_made():
     ("body", "reason"),
     [
         ("while x < 3:\n    x += 1\n", "while loop"),
-        ("for epoch in range(3):\n    epoch += x\n    x += 1\n", "its own counter"),
         ("for epoch in range(3):\n    if epoch:\n        x += last\n    last = x\n", "not there before the loop"),
         ("for epoch in range(3):\n    x += 1\nfor epoch in range(3):\n    x += 2\n", "2 training loops"),
         ("def f():\n    global x\n    x = 2\nfor epoch in range(3):\n    x += 1\n    f()\n", "global"),
@@ -125,6 +124,7 @@ def test_a_download_ends_where_the_data_is_given():
         'evaluate.load("accuracy")',
         'smp.Unet("resnet34")',
         'smp.Unet("resnet34", encoder_weights="imagenet")',
+        'smp.Unet("resnet34", encoder_weights=FETCHED)',
         "dgl.data.CoraGraphDataset()",
     ],
 )
@@ -132,7 +132,7 @@ def test_other_downloads_are_reported_by_how_much_they_hurt(line):
     head = (
         "import os, subprocess, akshare, dgl, evaluate, requests, tushare\nimport segmentation_models_pytorch as smp\n"
     )
-    text = f"{head}import yfinance as yf\nx = {line}\n"
+    text = f'{head}import yfinance as yf\nFETCHED = "imagenet"\nx = {line}\n'
     assert "there is no network" in said(adapt(text, "xihe"), Kind.HAND)
     assert "may not reach" in said(adapt(text, "modelarts"), Kind.DIFFERS)
 

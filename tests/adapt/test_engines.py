@@ -6,6 +6,7 @@ import pytest
 from checked import adapt as adapt_for_a_platform
 from checked import adapt_plainly as adapt
 from checked import said
+from programs import Program
 from stage import read
 
 from outlast.migrate.engine import Kind
@@ -79,3 +80,52 @@ def test_its_own_checkpoints_lie_in_the_output_folder_and_may_be_there_already(s
 def test_one_that_saves_already_is_told_to_load():
     done = adapt(HEAD + "ModelCheckpoint('o', 'net')\ntrainer = Engine(step)\ntrainer.run(data)\n")
     assert "load what its Checkpoint handler saved last" in said(done, Kind.HAND)
+
+
+ENGINES = """
+    import torch
+    from ignite.engine import Engine, Events
+    def make(model, optimizer):
+        def update(engine, batch):
+            model.train()
+            optimizer.step()
+        return Engine(update)
+    def fit(config, model, loader, optimizer, scheduler):
+        trainer = make(model, optimizer)
+        @trainer.on(Events.EPOCH_STARTED)
+        def adjust(engine):
+            scheduler.step()
+        trainer.run(loader, max_epochs=config.epochs)
+    def fit_with_centers(config, model, centers, loader, optimizer, optimizer_centers):
+        trainer = make(model, optimizer)
+        trainer.run(loader, max_epochs=config.epochs)
+"""
+STARTS = {
+    "one or the other": """
+        if config.kind == "plain":
+            fit(config, model, loader, optimizer, scheduler)
+        else:
+            fit_with_centers(config, model, centers, loader, optimizer, optimizer_centers)
+    """,
+    "both": """
+        fit(config, model, loader, optimizer, scheduler)
+        fit_with_centers(config, model, centers, loader, optimizer, optimizer_centers)
+    """,
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_engines_that_functions_make_of_what_they_are_handed(start, tmp_path):
+    lines = [line[8:] for line in STARTS[start].splitlines()]
+    head = "from parts import centers, config, loader, model, optimizer, optimizer_centers, scheduler"
+    train = "\n".join([head, "from engines import fit, fit_with_centers", *lines])
+    program = Program(tmp_path, train=train, engines=ENGINES)
+    done = program.adapt("plain")
+    text = program.text("engines.py")
+    if start == "both":
+        assert any("an Engine of Ignite" in each.message for each in done.by_hand) and "OUTLAST" not in text
+        return
+    assert not done.by_hand
+    assert text.count('["given"]') == text.count(".add_event_handler(Events.EPOCH_COMPLETED, save_resume") == 2
+    assert "dict(config=config, model=model, centers=centers, loader=loader, optimizer=optimizer, " in text
+    assert any("(model, optimizer, scheduler, trainer)" in each.message for each in done.findings)

@@ -35,6 +35,31 @@ FILLED = {
         print([open("rows/unpacked/a.txt").read()])
         open("seen.txt", "w").write("seen")
     """,
+    "where a file of it is missing": """
+        import os, tarfile
+        import requests
+        url = "https://example.org/rows.tgz"
+        folder = "./rows"
+        if os.path.isfile(os.path.join(folder, "a.txt")) and os.path.isdir(os.path.join(folder, "unpacked")):
+            pass
+        else:
+            with requests.get(url, stream=True) as answer:
+                with tarfile.open(fileobj=answer.raw, mode="r:gz") as archive:
+                    archive.extractall()
+        def rows(path="./rows"):
+            return [open(os.path.join(path, "a.txt")).read()]
+        print(rows())
+        open("seen.txt", "w").write("seen")
+    """,
+    "where one of several folders is missing": """
+        import os
+        import urllib.request
+        ROOT = "rows"
+        if not os.path.exists(os.path.join(ROOT, "unpacked")) or not os.path.exists(ROOT):
+            urllib.request.urlretrieve("https://example.org/a.txt", os.path.join(ROOT, "fetched.txt"))
+        print(sorted(os.listdir(os.path.join(ROOT, "unpacked"))))
+        open("seen.txt", "w").write("seen")
+    """,
     "copied": """
         import os, shutil, urllib.request
         PATH = "rows/unpacked/a.txt"
@@ -123,3 +148,18 @@ def test_what_else_is_done_with_an_archive_goes_on():
         print(names, os.listdir("rows"))
     """)
     assert "if not contract.data_url:" not in done.text
+
+
+def test_a_question_beside_one_that_fetches_anyway_is_no_answer():
+    script = """
+        import os
+        import requests
+        AGAIN = os.environ.get("AGAIN")
+        if not os.path.exists("rows/all") {} AGAIN:
+            print(len(requests.get("https://example.org/rows").content))
+        print(os.listdir("rows/all"))
+    """
+    done = adapt(script.format("or"))
+    assert "requests.get fetches" in said(done, Kind.DIFFERS) and "behind this question" not in said(done, Kind.KEPT)
+    done = adapt(script.format("and"))
+    assert "requests.get" not in said(done, Kind.DIFFERS) and "behind this question" in said(done, Kind.KEPT)

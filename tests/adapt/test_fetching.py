@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 from checked import adapt, said
+from programs import Program
 from stage import play
 
 from outlast.migrate.engine import Kind
@@ -246,3 +247,70 @@ def test_tables_of_what_was_fetched_are_read_where_they_are_written():
     """)
     assert 'to_csv(os.path.join(contract.train_url or "data", f"{name}_rows.csv"), index=False)' in done.text
     assert 'pd.read_csv(os.path.join(contract.train_url or "data", "train_rows.csv"))' in done.text
+
+
+def test_where_an_object_keeps_its_data_is_what_it_was_given(tmp_path):
+    sets = """
+        from torchvision import datasets
+        class Sets:
+            def __init__(self, root):
+                self.root = root
+            def one(self):
+                return datasets.CIFAR10(self.root, train=True, download=True)
+    """
+    train = """
+        import argparse
+        from sets import Sets
+        parser = argparse.ArgumentParser()
+        parser.add_argument("-data", default="./datasets", help="path to dataset")
+        args = parser.parse_args()
+        Sets(args.data).one()
+    """
+    done = Program(tmp_path, sets=sets, train=train).adapt()
+    told = [each for each in done.findings if "downloads" in each.message]
+    assert [each.kind for each in told] == [Kind.DIFFERS]
+    assert "what it does not find in self.root, which its caller gives" in told[0].message
+
+
+_ASKED = """
+    import argparse
+    import torch
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--finetune", default="", help="weights to begin with")
+    parser.add_argument("--start", default="")
+    args = parser.parse_args()
+    model = torch.nn.Linear(1, 1)
+    if args.finetune:
+        model.load_state_dict(torch.load(args.finetune))
+    if args.start:
+        if {test}:
+            state = torch.hub.load_state_dict_from_url(args.start)
+        else:
+            state = torch.load(args.start)
+        print(len(state))
+"""
+
+
+def test_an_address_that_somebody_passes_is_fetched_as_they_want_it():
+    done = adapt(_ASKED.format(test='args.start.startswith("https")'), "xihe")
+    assert "there is no network" not in said(done, Kind.HAND)
+    assert "load_state_dict_from_url fetches only where args.start is an address" in said(done, Kind.KEPT)
+    assert "hub.set_dir" not in done.text
+    only = _ASKED.replace("args.finetune", "args.start").replace("finetune", "other")
+    assert "hub.set_dir" not in adapt(only.format(test='args.start.startswith("https")'), "xihe").text
+
+
+@pytest.mark.parametrize("test", ["len(args.start) > 8", 'not args.start.startswith("https")'])
+def test_what_is_fetched_unasked_is_left_to_a_person_without_a_network(test):
+    assert "there is no network" in said(adapt(_ASKED.format(test=test), "xihe"), Kind.HAND)
+
+
+def test_an_option_that_may_be_an_address_or_a_place_takes_the_place():
+    """`https` is no word that the script chooses by."""
+    text = (
+        _ASKED.replace("args.finetune", "args.start")
+        .replace("--start", "--weights")
+        .replace("args.start", "args.weights")
+    )
+    done = adapt(text.format(test='args.weights.startswith("https")'), "xihe")
+    assert "args.weights = args.pretrain_url" in done.text

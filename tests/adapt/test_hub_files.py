@@ -61,3 +61,19 @@ def test_the_folder_is_that_of_a_file_or_as_torch_keeps_it(tmp_path):
     folder = names["weights_folder"]
     assert folder(str(tmp_path / "net.pth")) == folder(str(tmp_path)) == str(tmp_path)
     assert folder(str(tmp_path / "hub")) == str(tmp_path / "hub/checkpoints")
+
+
+def test_weights_of_the_script_lie_in_the_folder_that_it_fetches_others_to(tmp_path):
+    net = f"""
+        from torch.hub import load_state_dict_from_url
+        def make(pretrained=False):
+            return load_state_dict_from_url({ADDRESS!r}, model_dir="./kept") if pretrained else None
+    """
+    program = Program(
+        tmp_path / "code",
+        train='import torch\nfrom net import make\nprint(make(), torch.load("kept/a.pth"))\n',
+        net=net,
+    )
+    told = [each.message for each in program.adapt(contract="xihe").findings]
+    assert 'os.path.join(contract.pretrain_url or "kept", "a.pth")' in program.text("train.py")
+    assert "--pretrain_url must be a folder: it holds a.pth" in told

@@ -24,16 +24,32 @@ print(open(rows + "rows.txt").read())
 """
 
 
+UNPACKS = """
+from pathlib import Path
+from zipfile import ZipFile
+from keras.utils import get_file
+packed = get_file("birds.zip", "https://h/sets/birds.zip", extract=False)
+around = Path(packed).parents[0]
+birds = around / "birds"
+if not birds.exists():
+    with ZipFile(packed, "r") as archive:
+        archive.extractall(path=around)
+print((birds / "rows.txt").read_text())
+"""
+
+
 def _get_file(fname, origin, extract=False, cache_dir=None):
     """As Keras 2 does it: unpacked beside the archive, which is returned."""
     there = Path(cache_dir or "cache", fname)
     urllib.request.urlretrieve(origin, there)
-    shutil.unpack_archive(there, there.parent)
+    if extract:
+        shutil.unpack_archive(there, there.parent)
     return str(there)
 
 
+@pytest.mark.parametrize("script", [SCRIPT, UNPACKS])
 @pytest.mark.parametrize("is_packed", [True, False])
-def test_an_archive_that_was_brought_is_unpacked_as_ever(is_packed, tmp_path, monkeypatch):
+def test_an_archive_that_was_brought_is_unpacked_as_ever(script, is_packed, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "keras", types.ModuleType("keras"))
     utils = types.ModuleType("keras.utils")
     utils.get_file = _get_file
@@ -45,8 +61,12 @@ def test_an_archive_that_was_brought_is_unpacked_as_ever(is_packed, tmp_path, mo
         shutil.make_archive(str(tmp_path / "given" / "birds"), "zip", tmp_path / "made")
     else:
         shutil.copytree(tmp_path / "made", tmp_path / "given", dirs_exist_ok=True)
-    text = adapt(SCRIPT).text
+    given = sorted(path.name for path in (tmp_path / "given").iterdir())
+    text = adapt(script).text
     assert play(text, tmp_path, "--data_url", str(tmp_path / "given")).output.splitlines() == ["robin"]
+    assert sorted(path.name for path in (tmp_path / "given").iterdir()) == given, (
+        "nothing is put beside what was brought"
+    )
 
 
 def test_what_the_folder_must_hold_is_said():
@@ -57,7 +77,14 @@ def test_what_the_folder_must_hold_is_said():
     assert not said(done, Kind.DIFFERS).count("stays as it is") and "nothing reads" not in said(done, Kind.DIFFERS)
 
 
-@pytest.mark.parametrize("words", ["extract=True, cache_dir='.'", "extract=False"])
-def test_what_is_put_elsewhere_or_stays_packed_is_no_such_archive(words):
-    text = adapt(SCRIPT.replace("extract=True", words)).text
+@pytest.mark.parametrize("contract", ["modelarts", "xihe"])
+@pytest.mark.parametrize("script", [SCRIPT, UNPACKS])
+def test_of_an_archive_that_is_found_already_nothing_is_left(script, contract):
+    again = adapt(adapt(script, contract).text, contract)
+    left = said(again, Kind.HAND) + said(again, Kind.DIFFERS)
+    assert "fetche" not in left and "stays as it is" not in left
+
+
+def test_what_is_put_elsewhere_is_no_such_archive():
+    text = adapt(SCRIPT.replace("extract=True", "extract=True, cache_dir='.'")).text
     assert "get_delivered" not in text

@@ -101,6 +101,23 @@ class _History:
         self.history.setdefault("loss", []).append(logs["loss"])
 
 
+class _Best:
+    """Saves where the loss is the least so far, which is the first round's."""
+
+    best = None
+
+    def __init__(self, filepath):
+        self.filepath = filepath
+
+    def on_train_begin(self, logs=None):
+        """As Keras has it."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        if self.best is None or logs["loss"] < self.best:
+            self.best = logs["loss"]
+            Path(self.filepath).write_text(str(self.best))
+
+
 class _Dataset:
     element_spec, drawn = None, 0
 
@@ -175,7 +192,10 @@ def _model(is_three, is_old):
 def _keras(version, monkeypatch):
     keras = types.ModuleType("keras")
     keras.Stopping, keras.Rows, keras.Model = _Stopping, _Dataset, _model(version.startswith("3"), version == "2.3.1")
-    keras.callbacks = types.SimpleNamespace(Callback=_Callback, History=type("History", (_History,), {}))
+    best = type("ModelCheckpoint", (_Best,), {})
+    keras.callbacks = types.SimpleNamespace(
+        Callback=_Callback, History=type("History", (_History,), {}), ModelCheckpoint=best
+    )
     monkeypatch.setitem(sys.modules, "keras", keras)
 
 
@@ -228,7 +248,18 @@ print(model.weights, told.history, told.epoch)
 """
 
 
-@pytest.mark.parametrize("script", [SCRIPT, FOLDS, ROWS, TOLD])
+#: Trainings that each load what they have saved as their best, from one file.
+BEST = """
+import keras
+for fold in range(3):
+    model = keras.Model()
+    model.fit(fold + 1, epochs=3, callbacks=[keras.callbacks.ModelCheckpoint("best.weights.h5")], shuffle=False)
+    model.load_weights("best.weights.h5")
+    print("fold", fold, model.weights)
+"""
+
+
+@pytest.mark.parametrize("script", [SCRIPT, FOLDS, ROWS, TOLD, BEST])
 @pytest.mark.parametrize("version", ["3.15.1", "2.12.0", "2.3.1"])
 def test_killed_anywhere_it_ends_with_the_same_numbers_and_the_whole_history(tmp_path, monkeypatch, version, script):
     _keras(version, monkeypatch)

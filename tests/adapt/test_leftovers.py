@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checked import adapt, said
+from programs import Program
 
 from outlast.migrate.engine import Kind
 
@@ -162,3 +163,92 @@ for epoch in range(3):
 print(steps)
 """)
     assert "the script saves nothing" in said(done, Kind.DIFFERS)
+
+
+def test_a_text_is_no_place_where_one_is_filled_in_before_it():
+    done = adapt("""
+        import argparse
+        import torch
+        from elsewhere import show
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--into", default=".", help="folder for results")
+        args = parser.parse_args()
+        net = torch.nn.Linear(1, 1)
+        path = "{}/net.pth".format(args.into)
+        torch.save(net.state_dict(), path)
+        torch.save(net.state_dict(), "%s/net_%d.pth" % (args.into, 1))
+        show("%s/shown.png" % show.place)
+    """)
+    assert "net" not in said(done, Kind.DIFFERS) and "args.into = args.train_url" in done.text
+    assert "'%s/shown.png' stays as it is" in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize("names", ['["rows_{}.hd5f".format(i) for i in "ab"]', '["rows_a.hd5f", "rows_b.hd5f"]'])
+def test_names_of_files_in_a_list_are_no_nothing(names, tmp_path):
+    entry = f"from rows import Rows\nnames = {names}\nRows(names)\n"
+    rows = (
+        "import h5py\nclass Rows:\n    def __init__(self, files):\n        print([h5py.File(each) for each in files])\n"
+    )
+    done = Program(tmp_path, entry="main.py", main=entry, rows=rows).adapt()
+    told = " / ".join(each.message for each in done.findings)
+    assert "no place of data is visible" not in told and "'rows_" in told
+
+
+def test_who_shows_the_settings_of_another_file_reads_no_options(tmp_path):
+    train = """
+        import argparse
+        import numpy as np
+        from conf import settings
+        parser = argparse.ArgumentParser()
+        parser.add_argument("-teacher", default="", help="name of folder with model")
+        args = parser.parse_args()
+        print(vars(settings), np.load("rows/a.npy"))
+    """
+    for shown, is_told in (("settings", False), ("args", True)):
+        program = Program(
+            tmp_path / shown, train=train.replace("vars(settings)", f"vars({shown})"), conf="settings = 1"
+        )
+        told = [each.message for each in program.adapt().findings]
+        assert any("-teacher stays as it is" in each for each in told) is is_told
+
+
+@pytest.mark.parametrize(
+    "line", ["print('saved {}'.format('/last.pt'))", "logging.info('{}: {}'.format(9, '/a/last.pt'))"]
+)
+def test_what_is_only_said_is_no_place(line):
+    done = adapt(f"import logging\nimport numpy as np\nrows = np.load('sets/rows.npy')\n{line}\n")
+    assert "stays as it is" not in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(("line", "is_told"), [("", False), ("keep(prefix)\n", True)])
+def test_a_place_that_only_unread_names_are_made_of_needs_no_word(line, is_told):
+    done = adapt(
+        "import os\nimport numpy as np\nfrom here import keep\n\nrows = np.load('rows/x.npy')\n"
+        f"folder = './checkpoints'\nprefix = os.path.join(folder, 'net')\n{line}np.save('out/y.npy', rows)\n"
+    )
+    assert ("'./checkpoints' stays as it is" in said(done, Kind.DIFFERS)) is is_told
+
+
+@pytest.mark.parametrize("place", ['"../rows"', '"../rows/names.txt"', 'os.path.join("../rows", "x")'])
+def test_a_place_that_gives_way_already_is_no_leftover(place):
+    once = adapt(f"import os\nimport torchvision\nrows = torchvision.datasets.ImageFolder({place})\n", "modelarts")
+    assert "data_url or" in once.text
+    twice = adapt(once.text, "modelarts")
+    assert twice.text == once.text and "stays as it is" not in said(twice, Kind.DIFFERS)
+
+
+SAVES = """
+    os.chdir("..")
+    os.makedirs(out, exist_ok=True)
+    torch.save([1], os.path.join(out, "net.pth"))
+"""
+
+
+@pytest.mark.parametrize(("head", "end"), [
+    ('import click\n@click.command()\n@click.option("--out", default="runs")\ndef main(out):', "main()\n"),
+    ('import typer\ndef main(out: str = "runs"):', "typer.run(main)\n"),
+])  # fmt: skip
+def test_an_option_that_follows_already_is_no_leftover(head, end):
+    once = adapt(f"import os\nimport torch\n{head}{SAVES}{end}")
+    assert "out = train_url" in once.text
+    assert "stays as it is" not in said(adapt(once.text), Kind.DIFFERS)

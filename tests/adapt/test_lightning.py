@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 import types
 from pathlib import Path
 
 import pytest
 from checked import adapt, adapt_plainly, said
+from pretend_lightning import Counting, DrawingTrainer, NewTrainer, Trainer, fill_random
 from stage import play
 
 from outlast.migrate.engine import Kind
@@ -122,7 +122,8 @@ def test_of_two_branches_only_one_has_a_checkpoint():
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("for fold in range(3):\n    L.Trainer().fit(net)", "more than once"),
+        ("while net:\n    L.Trainer().fit(net)", "more than once"),
+        ("import optuna\nfor fold in range(3):\n    L.Trainer().fit(net)", "more than once"),
         ('L.Trainer(strategy="fsdp").fit(net)', "each process holds a part of the model (fsdp"),
         ("from there import go\ngo(L.Trainer())", "fits in another file"),
         ("from lightning.pytorch.cli import LightningCLI\ncli = LightningCLI(net)", "--ckpt_path=last"),
@@ -154,106 +155,12 @@ def test_the_class_stands_behind_the_import_that_it_needs():
     )
 
 
-class _Trainer:
-    """A Trainer of before 1.5: it has no ckpt_path, and reads where to go on from an attribute."""
-
-    current_epoch, global_step, world_size, is_global_zero, should_stop = 0, 0, 1, True, False
-    max_epochs = 4
-
-    def __init__(self, **given):
-        self.callbacks = []
-        self.resume_from_checkpoint = None
-
-    def dump_checkpoint(self):
-        return {"epoch": -1, "callbacks": [each.on_save_checkpoint(self, None) for each in self.callbacks]}
-
-    def fit(self, model):
-        store = sys.modules["torch"].store
-        if self.resume_from_checkpoint:
-            saved = store[self.resume_from_checkpoint.replace(".ckpt", ".ckpt.part")]
-            self.current_epoch, self.global_step = saved["epoch"], saved["global_step"]
-            for each, state in zip(self.callbacks, saved["callbacks"], strict=True):
-                each.on_load_checkpoint(state)
-        for each in self.callbacks:
-            each.on_fit_start(self, model)
-            each.on_train_start(self, model)
-        for epoch in range(self.current_epoch, self.max_epochs):
-            self.current_epoch = epoch
-            for each in self.callbacks:
-                each.on_train_epoch_start(self, model)
-            print("epoch", epoch, self.global_step)
-            self.global_step += 10
-            for each in self.callbacks:
-                each.on_train_epoch_end(self, model, [])
-        for each in self.callbacks:
-            each.on_train_end(self, model)
-
-
-def _random(torch):
-    torch.get_rng_state, torch.set_rng_state = lambda: types.SimpleNamespace(cpu=int), lambda state: None
-    torch.cuda = types.SimpleNamespace(
-        get_rng_state_all=lambda: [], set_rng_state_all=lambda states: None, device_count=lambda: 0
-    )
-
-
-class _Plateau:
-    def __init__(self):
-        self.rate, self.best = 64, 0
-
-    def step(self, metric):
-        self.rate, self.best = (self.rate // 2 if metric >= self.best else self.rate), max(metric, self.best)
-
-
-class _NewTrainer(_Trainer):
-    """A Trainer of 1.6 or later: what watches a metric is stepped behind the end of an epoch, not when it goes on."""
-
-    def __init__(self, **given):
-        super().__init__(**given)
-        self.callback_metrics = {}
-        words = {"interval": "epoch", "frequency": 1, "reduce_on_plateau": True, "monitor": "loss"}
-        self.lr_scheduler_configs = [types.SimpleNamespace(scheduler=_Plateau(), **words)]
-
-    def save_checkpoint(self, path):
-        Path(path).touch()
-        states = [copy.deepcopy(each.state_dict()) for each in self.callbacks]
-        kept = self.current_epoch + 1, self.global_step, dict(vars(self.lr_scheduler_configs[0].scheduler)), states
-        self.store[path.removesuffix(".part")] = kept
-
-    def fit(self, model, ckpt_path=None):
-        first, plateau = 0, self.lr_scheduler_configs[0].scheduler
-        if ckpt_path:
-            first, self.global_step, kept, states = self.store[ckpt_path]
-            self.current_epoch = first - 1
-            vars(plateau).update(kept)
-            for each, state in zip(self.callbacks, states, strict=True):
-                each.load_state_dict(state)
-        for each in self.callbacks:
-            each.on_fit_start(self, model)
-            each.on_train_start(self, model)
-        if ckpt_path:
-            self._end(model)
-        for epoch in range(first, self.max_epochs):
-            self.current_epoch = epoch
-            for each in self.callbacks:
-                if hasattr(each, "on_train_epoch_start"):
-                    each.on_train_epoch_start(self, model)
-            print("epoch", self.current_epoch, plateau.rate)
-            self.global_step += 10
-            self.callback_metrics["loss"] = self.current_epoch
-            self._end(model)
-            plateau.step(self.current_epoch)
-
-    def _end(self, model):
-        for each in self.callbacks:
-            each.on_train_epoch_end(self, model)
-
-
 def test_a_rate_that_follows_a_metric_goes_on_where_it_was(tmp_path, monkeypatch):
     torch, lightning = types.ModuleType("torch"), types.ModuleType("lightning")
     lightning.pytorch = types.ModuleType("lightning.pytorch")
     lightning.pytorch.callbacks = types.SimpleNamespace(Checkpoint=object)
-    lightning.Trainer = type("Trainer", (_NewTrainer,), {"store": {}})
-    _random(torch)
+    lightning.Trainer = type("Trainer", (NewTrainer,), {"store": {}})
+    fill_random(torch)
     for module in (torch, lightning, lightning.pytorch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     net = "class Net:\n    automatic_optimization = True\n"
@@ -266,22 +173,48 @@ def test_a_rate_that_follows_a_metric_goes_on_where_it_was(tmp_path, monkeypatch
         assert played.output.splitlines() == whole[done : done + 2]
 
 
-class _Counting(_NewTrainer):
-    """Has checkpoints of its own below a folder that each start counts up, as Lightning's loggers do."""
+ONE_FIT = "import lightning as L\nL.Trainer().fit(net)\n"
 
-    def __init__(self, default_root_dir=None, **given):
-        super().__init__()
-        folder = Path(default_root_dir or ".", "logs")
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder / f"version_{len(list(folder.iterdir()))}"
-        self.folder.mkdir()
-        self.checkpoint_callbacks = [types.SimpleNamespace(dirpath=None), types.SimpleNamespace(dirpath=None)]
 
-    def fit(self, model, ckpt_path=None):
-        self.checkpoint_callbacks[0].dirpath = f"{self.folder}/checkpoints"
-        for each in self.callbacks:
-            each.setup(self, model, stage="fit")
-        super().fit(model, ckpt_path)
+def test_a_fit_that_is_passed_leaves_the_numbers_that_it_left(tmp_path, monkeypatch):
+    """Behind the last epoch a Trainer draws some more; what the next fold draws comes behind these."""
+    torch, lightning = types.ModuleType("torch"), types.ModuleType("lightning")
+    lightning.pytorch = types.ModuleType("lightning.pytorch")
+    lightning.pytorch.callbacks = types.SimpleNamespace(Checkpoint=object)
+    lightning.Trainer = type("Trainer", (DrawingTrainer,), {"store": {}, "max_epochs": 2})
+    fill_random(torch)
+    for module in (torch, lightning, lightning.pytorch):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    text = adapt_plainly(
+        "import random\nimport lightning as L\nclass Net:\n    automatic_optimization = True\nrandom.seed(3)\n"
+        "for fold in range(2):\n    print('drawn', random.random())\n    L.Trainer().fit(Net())\n"
+    ).text
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "keeps")}
+    whole = [each for each in play(text, tmp_path).output.splitlines() if "drawn" in each]
+    assert play(text, tmp_path, env=env, kill_after=5).was_killed
+    assert [each for each in play(text, tmp_path, env=env).output.splitlines() if "drawn" in each] == whole
+
+
+def test_each_of_several_folds_goes_on_where_it_was(tmp_path, monkeypatch):
+    torch, lightning = types.ModuleType("torch"), types.ModuleType("lightning")
+    lightning.pytorch = types.ModuleType("lightning.pytorch")
+    lightning.pytorch.callbacks = types.SimpleNamespace(Checkpoint=object)
+    lightning.Trainer = type("Trainer", (NewTrainer,), {"store": {}, "max_epochs": 2})
+    fill_random(torch)
+    for module in (torch, lightning, lightning.pytorch):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    done = adapt_plainly(
+        "import lightning as L\nclass Net:\n    automatic_optimization = True\n"
+        "def train(rows):\n    trainer = L.Trainer()\n    trainer.fit(Net())\n"
+        "for rows in ('a', 'b'):\n    print(rows)\n    train(rows)\n"
+    )
+    assert "callback.leave(trainer)" in done.text and "callback.leave" not in adapt_plainly(ONE_FIT).text
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "keeps")}
+    whole = ["a", "epoch 0 64", "epoch 1 32", "b", "epoch 0 64", "epoch 1 32"]
+    assert play(done.text, tmp_path).output.splitlines() == whole
+    # A round is kept when its metric is known: the one that was told last is done again.
+    for kill_after, expected in ((3, whole[:3]), (3, ["a", "epoch 1 32", "b"]), (None, ["a", "b", *whole[4:]])):
+        assert play(done.text, tmp_path, env=env, kill_after=kill_after).output.splitlines() == expected
 
 
 @pytest.mark.parametrize("end", ["", "/"])
@@ -289,8 +222,8 @@ def test_checkpoints_of_all_stints_lie_where_those_of_the_first_one_do(tmp_path,
     torch, lightning = types.ModuleType("torch"), types.ModuleType("lightning")
     lightning.pytorch = types.ModuleType("lightning.pytorch")
     lightning.pytorch.callbacks = types.SimpleNamespace(Checkpoint=object)
-    lightning.Trainer = type("Trainer", (_Counting,), {"store": {}})
-    _random(torch)
+    lightning.Trainer = type("Trainer", (Counting,), {"store": {}})
+    fill_random(torch)
     for module in (torch, lightning, lightning.pytorch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     text = "import lightning as L\nclass Net:\n    automatic_optimization = True\ntrainer = L.Trainer()\n"
@@ -351,8 +284,8 @@ def test_what_the_scripts_own_classes_gather_goes_on(tmp_path, monkeypatch):
     lightning.pytorch = types.ModuleType("lightning.pytorch")
     lightning.pytorch.callbacks = types.SimpleNamespace(Checkpoint=Callback)
     lightning.LightningModule, lightning.Callback = object, Callback
-    lightning.Trainer = type("Trainer", (_NewTrainer,), {"store": {}})
-    _random(torch)
+    lightning.Trainer = type("Trainer", (NewTrainer,), {"store": {}})
+    fill_random(torch)
     for module in (torch, lightning, lightning.pytorch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     text = adapt_plainly(GATHERS).text
@@ -367,14 +300,14 @@ def test_what_the_scripts_own_classes_gather_goes_on(tmp_path, monkeypatch):
 def test_versions_before_1_6_go_on_too(tmp_path, monkeypatch, by_hand):
     torch, lightning = types.ModuleType("torch"), types.ModuleType("pytorch_lightning")
     torch.store = {}
-    _random(torch)
+    fill_random(torch)
 
     def save(state, path):
         torch.store[path] = state
         Path(path).touch()
 
     torch.save = save
-    lightning.Trainer = _Trainer
+    lightning.Trainer = Trainer
     lightning.callbacks = types.SimpleNamespace(Callback=object)
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setitem(sys.modules, "pytorch_lightning", lightning)

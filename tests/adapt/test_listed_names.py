@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 
 import numpy as np
 import pytest
@@ -48,6 +49,13 @@ class Rows:
         return np.load(name).sum()
 rows = Rows("sets/names.json")
 print(rows[0] + rows[1])
+""",
+    "open files": """
+total = 0
+for name in json.load(open("sets/names.json")):
+    with open(name, "rb") as file:
+        total += np.load(file).sum()
+print(total)
 """,
     "columns": """
 total = 0
@@ -112,3 +120,86 @@ def test_a_list_that_another_file_reads_is_known_too(tmp_path):
     np.save(tmp_path / "in/files/a.npy", np.ones(3))
     program.adapt()
     assert program.run("--data_url", str(tmp_path / "in")).lines == ["3.0"]
+
+
+LINES = {
+    "cut where they are read": """
+        def __getitem__(self, at):
+            words = self.lines[at % self.count].split(";")[1].split()
+            return np.load(words[0]).sum()
+""",
+    "gathered, and made an array of": """
+            self.paths, self.kinds = [], []
+            self.read()
+            self.paths = np.array(self.paths, dtype=object)
+
+        def __getitem__(self, at):
+            some = self.paths[np.array([True] * self.count)]
+            return np.load(some[at]).sum()
+
+        def read(self):
+            for line in self.lines:
+                words = line.split(";")
+                self.paths.append(words[1].split()[0])
+                self.kinds.append(int(words[0]))
+""",
+}
+
+
+@pytest.mark.parametrize("shape", LINES)
+def test_lines_that_another_file_cuts_into_words_are_known(shape, tmp_path):
+    head = """
+    import numpy as np
+    class Rows:
+        def __init__(self, lines):
+            self.lines = lines
+            self.count = len(lines)
+    """
+    program = Program(
+        tmp_path / "code",
+        rows=textwrap.dedent(head).rstrip() + "\n" + textwrap.indent(textwrap.dedent(LINES[shape]).rstrip(), "    "),
+        train="""
+            from rows import Rows
+            table = "rows.txt"
+            with open(table, encoding="utf-8") as file:
+                lines = file.readlines()
+            print(Rows(lines[:1])[0])
+        """,
+    )
+    (tmp_path / "in/files").mkdir(parents=True)
+    (tmp_path / "in/rows.txt").write_text("0;/home/me/data/files/a.npy\n")
+    np.save(tmp_path / "in/files/a.npy", np.ones(3))
+    program.adapt()
+    ran = program.run("--data_url", str(tmp_path / "in"))
+    assert ran.lines == ["3.0"], ran.error
+
+
+def test_a_function_that_is_a_default_is_called_by_who_takes_it(tmp_path):
+    program = Program(
+        tmp_path / "code",
+        rows="""
+            import os
+            import numpy as np
+            def read_one(path):
+                return np.load(path)
+            class Rows:
+                def __init__(self, root, loader=read_one):
+                    self.paths = [os.path.join(root, "a", name) for name in os.listdir(os.path.join(root, "a"))]
+                    self.loader = loader
+                def __getitem__(self, at):
+                    return self.loader(self.paths[at]).sum()
+        """,
+        train="""
+            import argparse
+            from rows import Rows
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--root", default="./rows")
+            args = parser.parse_args()
+            print(Rows(args.root)[0])
+        """,
+    )
+    (tmp_path / "in/a").mkdir(parents=True)
+    np.save(tmp_path / "in/a/a.npy", np.ones(3))
+    program.adapt()
+    ran = program.run("--data_url", str(tmp_path / "in"))
+    assert ran.lines == ["3.0"], ran.error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from checked import adapt as adapt_for
 from checked import adapt_plainly as adapt
 from checked import said
 from torch_stage import HEAD, STEP
@@ -116,3 +117,46 @@ def test_a_copy_of_what_is_handed_in_is_another_thing():
     done = adapt(HEAD + STEP + textwrap.dedent(text)).text
     assert '"net": net.state_dict()' in done
     assert '"whole": whole.state_dict()' in done
+
+
+IDLE = """
+    import os
+    import numpy as np
+
+    def read(path):
+        return np.load(path)
+
+    def train(rounds=3):
+        for each in range(rounds):
+            print(each, read("sets/rows.npy").sum())
+        np.save("out.npy", read("sets/rows.npy"))
+
+    def test():
+        assert os.path.exists("last/net.npy")
+        print(read("old/rows.npy"))
+
+    {start}
+"""
+
+
+# What is looked up by a name that stands there is that alone; lines that `adapt` adds do so, too.
+@pytest.mark.parametrize(
+    "start", ["train()", "for each in (1, 2):\n        train(each)", "train(getattr(os, 'rounds', 3))"]
+)
+def test_places_of_functions_that_nothing_runs_stay_as_they_are(start):
+    done = adapt_for(IDLE.format(start=start))
+    assert "contract.data_url or" in done.text and '"old/rows.npy"' in done.text and '"last/net.npy"' in done.text
+    assert '"sets"' in done.text and not said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "import fire\n    fire.Fire()",
+        "globals()[os.environ['DO']]()",
+        "train()\n    test()",
+        "train()\n    getattr(__import__('__main__'), 'test')()",
+    ],
+)
+def test_places_of_functions_that_may_be_run_follow_the_contract(start):
+    assert '"old/rows.npy"))' in adapt_for(IDLE.format(start=start)).text

@@ -43,6 +43,12 @@ def ends_as_before(text, tmp_path):
         "for step in itertools.count(3):\n    x += random.random()\n    print(x)\n    if step > 7:\n        break\n",
         "for cur_epoch in range(epoch, 6):\n    x += random.random()\n    print(x)\n",
         "for epoch in (bar := tqdm(range(1, 5 + 1))):\n    x += random.random()\n    print(bar[0] > 0, x)\n",
+        "for epoch in range(5):\n    epoch += 1\n    x += random.random()\n    print(epoch, x)\n",
+        "for epoch in range(1, 6):\n    x += random.random()\n    epoch *= 2\n    print(x)\nprint(epoch)\n",
+        "for epoch in range(9, 0, -2):\n    if x:\n        epoch = epoch + 1\n    x += epoch\n    print(epoch, x)\n",
+        "for at, epoch in enumerate(range(1, 6)):\n    x += random.random()\n    print(at, x)\n",
+        "for at, epoch in enumerate(range(epoch, 6), start=x > 0 or 2):\n    x += random.random()\n    print(at, x)\n",
+        "for at, epoch in enumerate(tqdm(range(2, 7)), 1):\n    x += random.random()\n    print(at, x)\n",
         "with trange(1, 6) as bar:\n    for epoch in bar:\n        x += random.random()\n        print(x)\n",
     ],
 )
@@ -70,6 +76,10 @@ LIMIT, x, epoch = [6], 0.5, 0
             "y is used behind the loop",
         ),
         ("for epoch in itertools.count():\n    y = x\n    x += 1\nprint(y)\n", "y is used behind the loop"),
+        (
+            "for step in range(9):\n    if step % 3 == 0:\n        y = iter([1])\n    step += 1\n    x += next(y)\n",
+            "changes its own counter",
+        ),
         ("for epoch in itertools.count(0, 2):\n    x += 1\n", "no training loop"),
         ("while step < 3:\n    step += 1\n    if x:\n        x = z\n    z = step\n", "z goes from one round"),
     ],

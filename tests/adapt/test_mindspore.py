@@ -379,3 +379,15 @@ def test_places_and_downloads_follow_the_contract(before, after):
 def test_a_download_of_what_nothing_reads_is_named():
     done = adapt_to(PLACES.replace("LINE", 'download(url, "./", kind="zip")'), "xihe")
     assert "download fetches something; there is no network" in said(done, Kind.HAND)
+
+
+def test_an_iterator_that_a_function_of_the_loop_takes_from_the_module_is_told_of():
+    text = (
+        "import mindspore as ms\nfrom mindspore import nn\nfrom nets import resnet50, data\nms.set_seed(1)\n"
+        + NET
+        + "train_net = nn.TrainOneStepCell(net, opt)\nbatches = data.create_dict_iterator()\n"
+        "def run(batches=batches):\n    for row in batches:\n        train_net(row)\n"
+        "def train():\n    for epoch in range(9):\n        run()\ntrain()\n"
+    )
+    assert "the order of shuffled samples begins anew" in said(adapt(text), Kind.DIFFERS)
+    assert "order of shuffled samples" not in said(adapt(text.replace("ms.set_seed(1)\n", "")), Kind.DIFFERS)

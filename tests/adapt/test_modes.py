@@ -41,3 +41,28 @@ def test_what_follows_a_finished_training_finds_the_mode_of_its_last_round(stop,
 )
 def test_where_the_script_says_it_nothing_is_added(before, after):
     assert '"model.training"' not in adapt_plainly(HEAD + STEP + ROUNDS.replace(before, after)).text
+
+
+@pytest.mark.parametrize("stop", [2, 3])
+def test_the_next_round_finds_the_mode_that_the_last_one_left(stop, run, tmp_path):
+    text = (
+        HEAD
+        + STEP
+        + """
+def check(net):
+    net.eval()
+    return 0.25
+model = nn.Linear(1, 1)
+opt = torch.optim.SGD(model.parameters())
+model.train()
+for epoch in range(4):
+    print(epoch, model.training, sum(step(model, opt, x, y) for x, y in POINTS), check(model))
+"""
+    )
+    lines = run(text).output.splitlines()
+    assert lines[-1].startswith("3 False")
+    done = adapt_plainly(text)
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert run(done.text, env=env, kill_after=stop).was_killed
+    rest = run(done.text, env=env).output.splitlines()
+    assert len(rest) < len(lines) and rest == lines[len(lines) - len(rest) :]

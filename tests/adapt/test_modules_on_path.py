@@ -13,6 +13,11 @@ WAYS = {
         "HERE = os.path.dirname(os.path.abspath(__file__))\nTOP = os.path.dirname(HERE)\nsys.path.insert(0, TOP)",
         "",
     ),
+    "divided": (
+        "scripts/train.py",
+        "HERE = os.path.abspath(os.path.dirname(__file__))\nTOP = os.path.split(HERE)[0]\nsys.path.append(TOP)",
+        "",
+    ),
     "path object": ("scripts/train.py", "sys.path.insert(0, str(Path(__file__).resolve().parents[1]))", ""),
     "parents": (
         "a/b/train.py",
@@ -54,3 +59,32 @@ def test_nothing_beside_a_script_that_does_not_look_there_is_read(tmp_path):
                       engine=ENGINE)  # fmt: skip
     program.adapt()
     assert "CONTRACT" not in program.text("engine.py")
+
+
+@pytest.mark.parametrize("name", ["'tasks.{}.rows'.format(KIND)", "f'tasks.{KIND}.rows'", "'tasks.' + KIND + '.rows'"])
+def test_a_module_in_a_folder_that_is_chosen_is_part_of_the_program(name, tmp_path):
+    train = f"""
+import importlib
+import torch
+from settings import KIND
+
+torch.manual_seed(1)
+rows = importlib.import_module({name})
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+for epoch in range(2):
+    for x, y in rows.load():
+        STEP
+    print(epoch, loss.item(), flush=True)
+"""
+    rows = "def load():\n    return [tuple(map(float, each.split(','))) for each in open('sets/rows.csv')]\n"
+    program = Program(tmp_path / "code", train=train, settings="KIND = 'small'\n", tasks__small__rows=rows)
+    for folder in (tmp_path / "in", tmp_path / "code" / "sets"):
+        folder.mkdir()
+        (folder / "rows.csv").write_text("1.0,2.0\n0.5,1.5\n")
+    before = program.run()
+    assert before.code == 0 and len(before.lines) == 2, before.error
+    assert not program.adapt().by_hand
+    (tmp_path / "code" / "sets").rename(tmp_path / "gone")
+    after = program.run(f"--data_url={tmp_path / 'in'}", f"--train_url={tmp_path / 'out'}")
+    assert after.lines == before.lines, after.error

@@ -75,3 +75,68 @@ def test_a_writer_that_is_told_a_folder_in_other_words_is_told_no_second_one(tmp
     program.adapt()
     assert "SummaryWriter(logdir=os.path.join(" in program.text("train.py")
     assert "log_dir" not in program.text("train.py") and "train_url or" in program.text("train.py")
+
+
+def test_a_folder_that_another_file_names_by_the_clock_is_told(tmp_path):
+    tools = """
+        import datetime, os
+        def work_dir(root):
+            now = datetime.datetime.now().strftime("%Y%m%d_%H%M%S")
+            place = os.path.join(root, now + "_a")
+            return place
+        def clock():
+            return datetime.datetime.now().strftime("%H:%M")
+    """
+    train = """
+        import os
+        import torch
+        from torch import nn
+        from tools import clock, work_dir
+        folder = work_dir("logs")
+        os.makedirs(folder)
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            for x, y in [(1.0, 2.0), (2.0, 3.0)]:
+                STEP
+            print(clock())
+            torch.save(model.state_dict(), os.path.join(folder, "%d.pth" % epoch))
+    """
+    done = Program(tmp_path, train=train, tools=tools).adapt()
+    told = [each for each in done.findings if "another one in each start" in each.message]
+    assert len(told) == 1 and '"%Y%m%d_%H%M%S"' in told[0].message, "only what a place is made of"
+
+
+def test_a_folder_that_another_file_names_by_the_clock_is_the_first_ones_in_all_stints(tmp_path):
+    tools = """
+        import datetime, os
+        def work_dir(root):
+            now = datetime.datetime.now().strftime("%Y%m%d_%H%M%S_%f")
+            return os.path.join(root, now + "_a")
+    """
+    train = """
+        import os
+        import torch
+        from torch import nn
+        from tools import work_dir
+        folder = work_dir("logs")
+        os.makedirs(folder, exist_ok=True)
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            for x, y in [(1.0, 2.0), (2.0, 3.0)]:
+                STEP
+            torch.save(model.state_dict(), os.path.join(folder, "%d.pth" % epoch))
+            print("epoch", epoch)
+    """
+    program = Program(tmp_path / "code", train=train, tools=tools)
+    done = program.adapt()
+    assert not [each for each in done.findings if "a place of its own" in each.message]
+    out = tmp_path / "out"
+    program.run("--train_url", str(out), until="epoch 1")
+    ran = program.run("--train_url", str(out))
+    assert ran.code == 0, ran.error
+    assert len({each.parent for each in out.rglob("?.pth")}) == 1
+    assert sorted(each.name for each in out.rglob("?.pth")) == ["0.pth", "1.pth", "2.pth"]
+    assert all(program.run().code == 0 for _ in range(2))
+    assert len(list((tmp_path / "code/logs").iterdir())) == 2, "by hand each start has its own"

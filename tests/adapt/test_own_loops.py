@@ -115,6 +115,32 @@ def test_what_is_there_under_a_condition_is_saved_under_it():
     assert 'if fast:\n        scaler.load_state_dict(resumed["scaler"])' in done.text
 
 
+FIELDS = """
+import torch
+class Trainer:
+    def __init__(self, model, fast):
+        self.model, self.fast = model, fast
+        self.optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        {made}
+    def train(self):
+        for epoch in range(9):
+            if self.fast:
+                self.scaler.step(self.optimizer)
+            self.optimizer.step()
+Trainer(torch.nn.Linear(1, 1), False).train()
+"""
+
+
+def test_a_field_that_only_a_branch_makes_is_asked_for_first():
+    scaler = "self.scaler = torch.cuda.amp.GradScaler({})"
+    done = adapt(FIELDS.format(made=f"if fast:\n            {scaler.format('')}"))
+    assert 'self.scaler.state_dict() if hasattr(self, "scaler") else None' in done.text
+    assert 'if hasattr(self, "scaler"):\n                self.scaler.load_state_dict(' in done.text
+    both = f"if fast:\n            {scaler.format('1')}\n        else:\n            {scaler.format('2')}"
+    for made in (scaler.format(""), both):
+        assert "hasattr(self, " not in adapt(FIELDS.format(made=made)).text
+
+
 def test_a_condition_about_something_else_is_no_sign_of_nothing():
     made = "if fast == ask():\n    scaler = torch.cuda.amp.GradScaler()\nelif other:\n    scaler = other"
     assert adapt(MISSING.format(made=made, use="if epoch % 2 == 0:")).is_complete

@@ -51,7 +51,7 @@ def test_a_count_of_its_own_checkpoint_that_rounds_read_is_kept():
 
 
 def test_where_nothing_can_be_added_the_flag_is_named():
-    body = "epoch += 1"
+    body = "rows = torch.utils.data.DataLoader([1], generator=torch.Generator())"
     done = adapt(TRAINING.format(option='default=""', test="args.resume", body=body))
     assert "goes on only when it is started with --resume=PATH" in said(done, Kind.DIFFERS)
     assert "outlast run … -- --resume=PATH" in said(done, Kind.DIFFERS) and done.is_complete
@@ -154,6 +154,9 @@ def test_arguments_that_are_handed_on_all_together_stay_as_they_are():
     ("text", "reason"),
     [
         ("import torch\ndef deal():\n    while True:\n        yield 1\nfor x in deal():\n    loss(x).backward()\n",
+         "goes once through its samples"),
+        ("from sklearn.linear_model import SGDClassifier\nnet = SGDClassifier()\ndef deal(x):\n"
+         "    for at in range(0, 9, 3):\n        yield x[at:at + 3]\nfor x in deal([1]):\n    net.partial_fit(x, x)\n",
          "goes once through its samples"),
         ("import torch, time\nfrom nets import Trainer\nwhile not ready():\n    time.sleep(1)\nTrainer(1).train(9)\n",
          "Trainer of nets runs the training, out of sight here"),

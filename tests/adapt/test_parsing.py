@@ -351,3 +351,32 @@ def test_a_class_of_options_is_set_and_given_what_it_asks_for(head, parse):
     asked = adapt(f"import os\n{head}\n    data_dir: str\n    n: int = 3\n{parse}")
     assert 'if contract.data_url:\n    sys.argv += ["--data_dir", contract.data_url]\n' in asked.text
     assert not said(asked, Kind.HAND).startswith("--data_dir")
+
+
+CHECKED = """
+    import click, os
+
+    @click.command()
+    @click.option("-f", "--filename", default="names.txt", type=click.Path(exists=True, dir_okay=False))
+    @click.option("--rows", default=None, type=click.Path(exists=True))
+    def main(filename, rows):
+        print(open(filename).read(), rows and sorted(os.listdir(rows)))
+
+    main()
+"""
+
+
+def test_click_does_not_ask_for_what_the_contract_brings(tmp_path):
+    done = adapt(CHECKED)
+    data, before, after = (tmp_path / each for each in ("data", "before", "after"))
+    for folder in (data, before, after):
+        folder.mkdir()
+    (data / "names.txt").write_text("one")
+    (before / "train.py").write_text(textwrap.dedent(CHECKED))
+    (after / "train.py").write_text(done.text)
+    assert _start(after, "--data_url", str(data)).stdout == "one ['names.txt']\n"
+    for argv in ([], ["--filename", "other"], ["-f", str(data / "names.txt"), "--rows", "nowhere"]):
+        ended = [_start(folder, *argv) for folder in (before, after)]
+        assert ended[0].returncode == ended[1].returncode == 2
+        assert ended[0].stderr == ended[1].stderr
+    assert _start(after, "-f", str(data / "names.txt"), "--rows", str(data)).stdout == "one ['names.txt']\n"

@@ -122,6 +122,8 @@ def test_results_that_code_elsewhere_writes_are_not_denied():
         "import matplotlib.pyplot as plt\ndef store(x):\n    f, axis = plt.subplots(2)\n    axis.plot(x)\nstore(1)\n"
     )
     assert "the script saves nothing" in said(adapt(shown), Kind.DIFFERS)
+    solid = "from mpl_toolkits.mplot3d import Axes3D\n" + shown
+    assert "the script saves nothing" in said(adapt(solid), Kind.DIFFERS)
     assert "saves nothing" not in said(adapt("import figures\nfigures.plot_all(3)\n"), Kind.DIFFERS)
 
 

@@ -298,3 +298,21 @@ def test_where_the_script_runs_and_a_name_behind_it_are_one_folder(tmp_path):
             [sys.executable, "-c", done.text, *given], cwd=tmp_path, capture_output=True, text=True, check=True
         )
         assert ran.stdout == ("data\n" if given else "Photos\n")
+
+
+@pytest.mark.parametrize("names", ['["rows_{}.npy".format(i) for i in "ab"]', '[f"rows_{i}.npy" for i in "ab"]'])
+def test_names_that_are_made_one_by_one_are_followed(names, tmp_path):
+    given = tmp_path / "given"
+    given.mkdir()
+    for at, each in enumerate("ab"):
+        np.save(given / f"rows_{each}.npy", np.full(2, at + 1))
+    done = adapt(f"""
+        import numpy as np
+        class Rows:
+            def __init__(self, files):
+                for file in files:
+                    print(np.load(file).sum())
+        names = {names}
+        Rows(names)
+    """)
+    assert play(done.text, tmp_path, f"--data_url={given}").output == "2\n4\n"

@@ -326,3 +326,28 @@ def test_keras_finds_its_file_in_the_folder_of_an_input(tmp_path):
     assert found["weights_file"](str(tmp_path / "vgg16.h5")) == str(tmp_path / "vgg16.h5")
     (tmp_path / "other.h5").touch()
     assert found["weights_file"](str(tmp_path)) == str(tmp_path), "Keras says what it takes"
+
+
+@pytest.mark.parametrize("call", [
+    "Word2Vec.load(VECTORS).wv",
+    "gensim.models.KeyedVectors.load(VECTORS, mmap='r')",
+    "KeyedVectors.load_word2vec_format(VECTORS, binary=True)",
+])  # fmt: skip
+def test_vectors_of_words_are_weights(call):
+    head = "import gensim\nfrom gensim.models import KeyedVectors, Word2Vec\nVECTORS = 'vectors/words.model'\n"
+    done = adapt(f"{head}rows = {call}\nprint(rows['a'])\n", "xihe")
+    assert "contract.pretrain_url or 'vectors/words.model'" in done.text
+
+
+def test_several_models_lie_below_the_place_by_their_names():
+    """A name that a class gets is put below the place where it is used: then the others are below it, too."""
+    done = adapt(
+        "from transformers import AutoModel, AutoTokenizer\n\n"
+        'name = "roberta-base"\ntokenizer = AutoTokenizer.from_pretrained(name)\n\n\n'
+        "class Rows:\n    def __init__(self, name):\n        self.name = name\n"
+        "        self.tokenizer = AutoTokenizer.from_pretrained(name)\n\n\n"
+        'rows = Rows("roberta-base")\nrows = Rows("distilroberta-base")\nprint(rows.name)\n'
+    )
+    assert 'name = os.path.join(contract.pretrain_url or "", "roberta-base")' in done.text
+    assert 'from_pretrained(os.path.join(contract.pretrain_url or "", name))' in done.text
+    assert "must hold the folder roberta-base" in said(done, Kind.DIFFERS)

@@ -344,3 +344,51 @@ def test_a_model_of_another_file_that_takes_its_input_apart_is_refused(tmp_path)
         """,
     ).adapt()
     assert any("model is built only by its first step" in finding.message for finding in done.findings)
+
+
+def test_an_object_that_each_round_makes_is_not_asked_for_before_the_first(tmp_path):
+    program = Program(
+        tmp_path / "code",
+        marks="""
+            class Marks:
+                def __init__(self):
+                    self.table = None
+                def update(self, value):
+                    if self.table is None:
+                        self.table = 0
+                    self.table += value
+                def __str__(self):
+                    return str(self.table)
+            def evaluate(model):
+                marks = Marks()
+                marks.update(model.weight.number)
+                return marks
+        """,
+        train=f"""
+            import argparse
+            import torch
+            from marks import evaluate
+            def main(args):
+                torch.manual_seed(1)
+                model = torch.nn.Linear(1, 1)
+                optimizer = torch.optim.SGD(model.parameters(), 0.01)
+                if args.test_only:
+                    marks = evaluate(model)
+                    print(str(marks))
+                    return
+                for epoch in range(4):
+                    for x, y in {POINTS}:
+                        STEP
+                    marks = evaluate(model)
+                    print(epoch, str(marks))
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--test-only", action="store_true")
+            main(parser.parse_args())
+        """,
+    )
+    program.adapt()
+    whole = program.run(f"--train_url={tmp_path / 'whole'}")
+    killed = [f"--train_url={tmp_path / 'killed'}"]
+    program.run(*killed, until="2 ")
+    ran = program.run(*killed)
+    assert ran.lines[-2:] == whole.lines[-2:] and not ran.code, ran.error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from checked import adapt, said
 from programs import POINTS, Program
 
@@ -242,3 +243,41 @@ def test_settings_in_a_folder_of_settings_travel_with_the_code_whatever_their_na
     )
     assert 'open(f"./nets/configs/{args.model}.json")' in done.text
     assert "travels with the code" in said(done, Kind.KEPT)
+
+
+@pytest.mark.parametrize("made", ["Path(args.net_dir).joinpath(args.name)", "Path(args.net_dir) / args.name"])
+def test_a_field_that_has_the_name_of_the_option_it_is_made_of_follows_it(made, tmp_path):
+    solver = f"""
+from pathlib import Path
+import torch
+
+class Solver:
+    def __init__(self, args):
+        self.net_dir = {made}
+        if not self.net_dir.exists():
+            self.net_dir.mkdir(parents=True)
+        self.model = torch.nn.Linear(1, 1)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), 0.01)
+
+    def train(self):
+        model, optimizer = self.model, self.optimizer
+        for epoch in range(2):
+            for x, y in [(0.5, 1.0)]:
+                STEP
+            print(epoch, flush=True)
+            torch.save(model.state_dict(), self.net_dir.joinpath("last.pt"))
+"""
+    train = """
+    import argparse
+    from solver import Solver
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--net_dir", default="nets")
+    parser.add_argument("--name", default="main")
+    Solver(parser.parse_args()).train()
+    """
+    program = Program(tmp_path / "code", train=train, solver=solver)
+    done = program.adapt()
+    assert "--net_dir follows --train_url" in said(done, Kind.CHANGED)
+    assert program.run(f"--train_url={tmp_path / 'out'}").lines == ["0", "1"]
+    assert (tmp_path / "out" / "main" / "last.pt").exists() and not (tmp_path / "code" / "nets").exists()

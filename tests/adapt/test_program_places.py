@@ -353,3 +353,50 @@ def test_several_files_that_are_made_together_are_kept_beside_the_data(tmp_path)
         ran = program.run("--data_url", str(data), "--train_url", str(tmp_path / "out"))
         assert ran.lines == ["one two"], ran.error
     assert (data / "valid.txt").read_text() == "two"
+
+
+@pytest.mark.parametrize("before", ["", "*, ", "*rest, "])
+def test_a_default_for_results_is_followed_wherever_it_stands_among_the_parameters(before, tmp_path):
+    program = Program(
+        tmp_path,
+        train="from trainer import Trainer\nTrainer('a').save(3)\nTrainer('b').save(4)\n",
+        trainer=f"""
+            from pathlib import Path
+            class Trainer:
+                def __init__(self, name, {before}results="./results"):
+                    self.name, self.results = name, Path(results)
+                    self.results.mkdir(exist_ok=True)
+                def save(self, step):
+                    (self.results / f"{{self.name}}-{{step}}.txt").write_text("done")
+        """,
+    )
+    program.adapt()
+    program.run("--train_url", str(tmp_path / "out"))
+    program.run()
+    assert program.files() == {f"{folder}/{name}.txt" for folder in ("out", "results") for name in ("a-3", "b-4")}
+
+
+def test_a_picture_is_drawn_beside_the_table_that_is_given(tmp_path):
+    program = Program(
+        tmp_path,
+        train="""
+            from pathlib import Path
+            from curves import draw
+            table = Path("runs") / "rows.csv"
+            table.parent.mkdir(exist_ok=True)
+            table.write_text("1\\n2\\n")
+            draw(file=table)
+        """,
+        curves="""
+            from pathlib import Path
+            import matplotlib.pyplot as plt
+
+            def draw(file="path/to/rows.csv", dir=""):
+                folder = Path(file).parent if file else Path(dir)
+                figure, axis = plt.subplots()
+                figure.savefig(folder / "rows.png")
+        """,
+    )
+    program.adapt()
+    assert '(contract.train_url or "", "runs")) / "rows.csv"' in program.text("train.py")
+    assert program.text("curves.py").count("savefig(folder / ") == 1

@@ -284,7 +284,12 @@ def test_processes_of_functions_that_are_not_run_are_none(tmp_path):
                 torch.distributed.init_process_group("gloo", rank=int(os.environ["RANK"]))
 
             def mean(values):
-                return sum(values) / len(values)
+                world_size = get_world_size()
+                if world_size < 2:
+                    return sum(values) / len(values)
+
+            def get_world_size():
+                return torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
         """,
     )
     done = program.adapt()

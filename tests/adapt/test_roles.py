@@ -342,3 +342,32 @@ def test_a_root_that_only_a_default_says_gives_way_there():
     done = adapt(SPLITS + "    KINDS = {'rows': Rows}\n    KINDS['rows'](split='test')\n")
     assert "root=" in done.text and 'contract.data_url or "../datasets/rows"' in done.text
     assert 'rows_dir = "rows"' in done.text and "os.path.join(root, self.rows_dir)" in done.text
+
+
+@pytest.mark.parametrize(
+    ("saved", "read", "is_ours"),
+    [("best.pt", "/content/best.pt", True), ("saved/best.pt", "/kaggle/working/saved/best.pt", True),
+     ("best.pt", "/content/first.pt", False), ("best.pt", "/content/the_best.pt", False)],
+)  # fmt: skip
+def test_a_file_that_was_saved_beside_the_script_is_its_own_also_by_its_whole_path(saved, read, is_ours):
+    done = adapt(HEAD + f'torch.save(1, "{saved}")\ntorch.load("{read}")\n')
+    assert ("pretrain_url" not in done.text) is is_ours
+    name = saved.rpartition("/")[2]
+    assert (done.text.count(f"'{name}')") + done.text.count(f'"{name}")') == 2) is is_ours
+
+
+def test_a_file_of_the_same_name_is_another_one_before_it_is_saved():
+    done = adapt(HEAD + 'torch.load("/content/best.pt")\ntorch.save(1, "best.pt")\n')
+    assert 'contract.pretrain_url or "/content/best.pt"' in done.text
+
+
+def test_weights_that_the_script_saves_are_looked_for_where_it_saves_them():
+    done = adapt(
+        "import glob\nimport numpy as np\nfrom keras.callbacks import ModelCheckpoint\nfrom nets import Net\n\n\n"
+        "def build(folder):\n    net = Net()\n    for file in sorted(glob.glob(folder + '/*.h5')):\n"
+        "        net.load_weights(file)\n    return net\n\n\n"
+        'net = build("model")\nrows = np.load("rows/x.npy")\n'
+        'net.fit(rows, epochs=9, callbacks=[ModelCheckpoint("model/net-{epoch:02d}.h5")])\n'
+    )
+    assert 'build(contract.train_url or "model")' in done.text
+    assert 'contract.data_url or "rows"' in done.text

@@ -324,3 +324,24 @@ def test_what_a_module_draws_is_the_same_in_each_stint(tmp_path, reading, contra
         assert text.index("random.seed(run_seed)") < text.index("split()\n")
         is_early = "ROWS" in reading
         assert (text.index("random.seed(run_seed)") < text.index("from reading")) is is_early
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "is_seeded"),
+    [("folder = random.randint(1, 9)", "train()", True), ("train()", "folder = random.randint(1, 9)", False)],
+)
+def test_a_seed_that_is_set_behind_a_draw_is_none_for_it(first, then, is_seeded):
+    done = adapt(f"""
+        import random, torch
+        def train():
+            random.seed(7)
+            model = torch.nn.Linear(3, 3)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for epoch in range(3):
+                optimizer.zero_grad()
+                model(torch.ones(3)).sum().backward()
+                optimizer.step()
+        {first}
+        {then}
+    """)
+    assert ("random.seed(run_seed)" in done.text) is is_seeded

@@ -237,3 +237,12 @@ def test_steps_of_a_fit_are_no_training_of_their_own():
         gan.fit([1], epochs=3)
     """)
     assert "resume_fit(gan.fit, contract.train_url)([1], epochs=3)" in done.text and "first_step" not in done.text
+
+
+@pytest.mark.parametrize(
+    "line", ["rng = np.random\n", "draw = np.random.rand\n", "def deal(rng=np.random):\n    pass\ndeal()\n"]
+)
+def test_numbers_of_numpy_under_another_name_are_kept(line):
+    text = SCRIPT.replace("np.random.seed(3)\n", line).replace("np.random.rand()", "1.0")
+    assert '"numpy_random": np.random.get_state()' in adapt_plainly(text).text
+    assert "numpy_random" not in adapt_plainly(text.replace(line, "")).text

@@ -91,6 +91,8 @@ def test_processes_that_each_train_are_refused():
 def test_one_process_or_a_group_of_them_goes_on():
     one = "mp.Process(target=train, args=(0, model)).start()"
     many = "parts = [mp.Process(target=train, args=(at, model)) for at in range(2)]"
-    group = "def setup(rank):\n    torch.distributed.init_process_group('gloo', rank=rank, world_size=2)"
+    group = (
+        "def setup(rank):\n    torch.distributed.init_process_group('gloo', rank=rank, world_size=2)\nFIRST = [setup]"
+    )
     for text in (SIDE.format(more="", start=one), SIDE.format(more=group, start=many)):
         assert adapt(text).is_complete

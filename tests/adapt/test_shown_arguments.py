@@ -42,3 +42,22 @@ def test_all_arguments_together_are_what_they_were(line, tmp_path):
 @pytest.mark.parametrize("line", ["print(args.rate)", 'print(vars(args)["rate"])', "print(f'{args.rate}')"])
 def test_one_of_them_is_of_no_matter(line):
     assert 'parser.add_argument("--train_url"' in adapt(SCRIPT.format(line)).text
+
+
+def test_a_second_adapt_knows_the_arguments_by_any_name():
+    text = """
+        import argparse
+        import numpy as np
+        def load(path):
+            return np.load(path)
+        def main(config):
+            print(load(config.rows).sum(), load(config.more).sum())
+        if __name__ == "__main__":
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--rows", default="npy/rows.npy")
+            parser.add_argument("--more", default="npy/more.npy")
+            config = parser.parse_args()
+            print(config)
+            main(config)
+    """
+    assert "config.rows = os.path.join(contract.data_url" in adapt(text).text

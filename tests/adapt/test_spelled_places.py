@@ -116,3 +116,29 @@ def test_nothing_is_said_of_what_is_never_run():
     text = HEAD + "def save(image, filename):\n    np.save(filename, image)\nprint(1)\n"
     assert "filename" not in said(adapt(text), Kind.DIFFERS)
     assert "filename" in said(adapt(text + "save(1, str(len(os.environ)))\n"), Kind.DIFFERS)
+
+
+@pytest.mark.parametrize("path", ['f"./{kind}-last.pt"', 'f"./{kind}_{3}.pt"', 'f"./{str(kind)}.pt"'])
+def test_a_dot_before_a_name_that_is_filled_in_says_nothing(path):
+    done = adapt(
+        f"import torch\ndef keep(kind):\n    torch.save([1], {path})\nfor kind in ('a', 'b'):\n    keep(kind)\n"
+    )
+    assert f'torch.save([1], os.path.join(contract.train_url or "", {path}))' in done.text
+    assert "stays as it is" not in said(done, Kind.DIFFERS)
+
+
+def test_a_place_on_a_drive_of_windows_follows_by_its_last_name():
+    done = adapt('import torch\ntorch.save([1], "C:\\\\out\\\\m.pth")\n')
+    after = 'os.path.join(contract.train_url, "m.pth") if contract.train_url else "C:\\\\out\\\\m.pth"'
+    assert f"torch.save([1], {after})" in done.text
+
+
+def test_a_drive_with_two_slashes_is_no_address():
+    done = adapt(
+        "import os\nimport matplotlib.pyplot as plt\nimport idx2numpy\n\n"
+        'rows = idx2numpy.convert_from_file("digits/train-images-idx3-ubyte")\n'
+        'PICTURES = "C://Users//me//Desktop//pictures//"\n'
+        'for at in range(3):\n    plt.plot(rows[at])\n    plt.savefig(os.path.join(PICTURES, f"{at}.png"))\n'
+    )
+    assert 'contract.train_url or "C://Users//me//Desktop//pictures"' in done.text
+    assert 'os.path.join(contract.data_url or "digits", "train-images-idx3-ubyte")' in done.text

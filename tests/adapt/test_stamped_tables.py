@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from programs import Program
 
 TRAIN = """
@@ -32,15 +33,43 @@ def test_a_table_named_by_the_time_goes_on_in_the_next_stint(tmp_path):
     assert table.read_text().splitlines() == [f"epoch {at}" for at in range(4)]
 
 
-def test_a_time_among_the_settings_is_told(tmp_path):
-    settings = """
+SETTINGS = """
 from datetime import datetime
 SAVED = "saved"
-NOW = datetime.now().strftime("%H%M%S")
+NOW = datetime.now().strftime("%H%M%S-%f")
 """
-    train = TRAIN.replace("import datetime\n", "import os\nimport settings\n").replace(
+
+
+def _settled(line: str) -> str:
+    return TRAIN.replace("import datetime\n", "import os\nimport settings\n").replace(
         '"results{}.txt".format(datetime.datetime.now().strftime("%H%M%S-%f"))',
-        'os.path.join(settings.SAVED, settings.NOW, "table.txt")\nos.makedirs(os.path.dirname(table), exist_ok=True)',
+        f'os.path.join({"settings.SAVED, " if "SAVED" in line else ""}settings.NOW, "table.txt")\n{line}',
     )
-    program = Program(tmp_path / "code", train=train, settings=settings)
-    assert any("NOW is another one in each start" in each.message for each in program.adapt().findings)
+
+
+@pytest.mark.parametrize("saved", [True, False])
+def test_a_time_among_the_settings_is_that_of_the_first_stint(saved, tmp_path):
+    line = "os.makedirs(os.path.dirname(table), exist_ok=True)" + ("  # below SAVED" if saved else "")
+    program = Program(tmp_path / "code", train=_settled(line), settings=SETTINGS)
+    said = [each.message for each in program.adapt().findings]
+    assert any(each.endswith("is another one in each start: all stints have the first one's") for each in said)
+    out = tmp_path / "out"
+    program.run("--train_url", str(out), until="epoch 1")
+    ran = program.run("--train_url", str(out))
+    assert ran.code == 0, ran.error
+    [table] = [*out.glob("*/table.txt"), *out.glob("saved/*/table.txt")]
+    assert table.read_text().splitlines() == [f"epoch {at}" for at in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("line", "more"),
+    [
+        ("os.makedirs(os.path.dirname(table))", ""),
+        ("os.makedirs(os.path.dirname(table), exist_ok=True)", 'def note():\n    open("notes.txt", "a").write("5")\n'),
+    ],
+)
+def test_a_time_among_the_settings_is_told_where_each_start_needs_its_own(line, more, tmp_path):
+    train = _settled(line) + ("settings.note()\n" if more else "")
+    program = Program(tmp_path / "code", train=train, settings=SETTINGS + more)
+    said = [each.message for each in program.adapt().findings]
+    assert "NOW is another one in each start: each stint has a place of its own" in said

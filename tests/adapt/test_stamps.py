@@ -127,7 +127,7 @@ def test_files_that_are_written_in_one_go_do_not_matter(line):
 
 
 @pytest.mark.parametrize(
-    "line", ['log = open("log.txt", "w")', "{}\n\ndef add():\n    open('log.txt', 'a').write('5')"]
+    "line", ['log = open("log.txt", "w")', "{}\n\ndef add():\n    open('log.txt', 'a').write('5')\n\nends = [add]"]
 )
 def test_a_start_that_empties_files_keeps_its_own_folder_and_that_is_told(line):
     done = adapt(CURVES.format(line.format("with open('log.txt', 'w') as file:\n    file.write('5')")))
@@ -201,3 +201,40 @@ def test_an_estimator_goes_on_in_the_folder_that_the_clock_named_first():
     """)
     assert 'place = os.path.join(base, first_name(now(), os.environ.get("OUTLAST_CHECKPOINT") or' in done.text
     assert done.is_complete
+
+
+TENSORFLOW = """
+    import os
+    import time
+    import tensorflow as tf
+
+    model, optimizer = tf.keras.Sequential(), tf.keras.optimizers.Adam()
+    stamp = time.strftime("%m%d-%H%M")
+    curves = tf.summary.create_file_writer("curves/" + stamp)
+    for epoch in range(5):
+        with tf.GradientTape() as tape:
+            loss = model(rows)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        model.save_weights(f"saved-{stamp}-{epoch}.weights.h5")
+"""
+MINDSPORE = """
+    import os
+    import time
+    import mindspore as ms
+    from mindspore import nn
+
+    net = nn.Dense(1, 1)
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.1))
+    folder = os.path.join("saved", time.strftime("%m%d-%H%M"))
+    os.makedirs(folder)
+    for epoch in range(5):
+        loss = step(rows, rows)
+        ms.save_checkpoint(net, os.path.join(folder, f"{epoch}.ckpt"))
+"""
+
+
+@pytest.mark.parametrize("text", [TENSORFLOW, MINDSPORE])
+def test_networks_of_other_libraries_save_under_the_name_of_the_first_stint_too(text):
+    done = adapt(text)
+    assert 'first_name(time.strftime("%m%d-%H%M"), ' in done.text
+    assert "all stints have the first one's" in said(done, Kind.CHANGED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checked import adapt, said
+from programs import Program
 
 from outlast.migrate.engine import Kind
 
@@ -76,3 +77,75 @@ def test_a_folder_that_is_made_for_the_very_file_is_made():
     assert "nothing here makes it" in said(adapt(text.replace("MAKE", "pass")), Kind.DIFFERS)
     made = adapt(text.replace("MAKE", "os.makedirs(os.path.dirname(path), exist_ok=True)"))
     assert "nothing here makes it" not in said(made, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize("path", ['f"{args.name}{args.save_path}"', "args.name + args.save_path"])
+def test_an_option_that_only_ends_a_name_is_no_place_of_its_own(path):
+    done = adapt(f"""
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--save_path", default="_net.pth")
+        parser.add_argument("--name", default="small")
+        args = parser.parse_args()
+        torch.save(torch.nn.Linear(3, 1), {path})
+    """)
+    assert f'os.path.join(args.train_url or "", {path})' in done.text and "args.save_path =" not in done.text
+    assert "--save_path" not in said(done, Kind.DIFFERS)
+
+
+def test_a_table_within_a_file_has_a_name_and_no_place():
+    done = adapt("""
+        import os
+        import h5py
+        from torchvision.datasets import ImageFolder
+        rows = ImageFolder(os.path.join("/srv/pictures", "train"))
+        with h5py.File("rows.hd5f", "w") as file:
+            file.create_dataset("data", data=[len(rows)])
+    """)
+    assert 'file.create_dataset("data", data=[len(rows)])' in done.text
+    assert 'os.path.join(contract.data_url or "/srv/pictures", "train")' in done.text
+    assert "unrelated places" not in said(done, Kind.HAND)
+
+
+def test_a_table_of_another_kind_is_still_read_from_its_place():
+    done = adapt('from rows import create_dataset\nrows = create_dataset("data/train")\n')
+    assert "contract.data_url" in done.text.split("create_dataset(")[1]
+
+
+def test_settings_that_are_handed_on_as_one_are_no_path(tmp_path):
+    program = Program(
+        tmp_path,
+        train="""
+            import torch
+            from keep import save_checkpoint
+            from settings import read
+
+            cfg = read()
+            torch.manual_seed(1)
+            model = torch.nn.Linear(1, 1)
+            optimizer = torch.optim.SGD(model.parameters(), 0.01)
+            for epoch in range(3):
+                x, y = 1.0, 2.0
+                STEP
+                if cfg.checkpoint.patience > epoch:
+                    save_checkpoint(cfg.checkpoint, model)
+        """,
+        keep="""
+            import os
+            import torch
+
+            def save_checkpoint(cfg, model):
+                os.makedirs(cfg.save_dir, exist_ok=True)
+                torch.save(model.state_dict(), os.path.join(cfg.save_dir, "last.pt"))
+        """,
+        settings="""
+            from argparse import Namespace
+
+            def read():
+                return Namespace(checkpoint=Namespace(save_dir="kept", patience=5))
+        """,
+    )
+    program.adapt()
+    assert "save_checkpoint(cfg.checkpoint, model)" in program.text("train.py")
+    assert "if cfg.checkpoint.patience > epoch:" in program.text("train.py")

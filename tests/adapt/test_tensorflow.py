@@ -34,7 +34,8 @@ def test_what_the_step_function_trains_is_saved():
 def test_a_loop_in_a_function_saves_what_the_module_holds():
     done = corpus("tf2_gan_function")
     names = ["discriminator", "discriminator_optimizer", "generator", "generator_optimizer"]
-    assert done.is_complete and saved(done) == [f"{name}={name}" for name in names]
+    numbers = ["checkpoint_save_counter=checkpoint.save_counter"]
+    assert done.is_complete and saved(done) == sorted([*numbers, *(f"{name}={name}" for name in names)])
     assert "(tf.random, shuffle) start anew" in said(done, Kind.DIFFERS)
     assert "checkpoint.save(file_prefix=checkpoint_prefix)" in done.text, "its own checkpoints stay"
 
@@ -397,3 +398,26 @@ def test_layers_that_draw_numbers_before_keras_3_are_named(layer):
             model.train_on_batch(np.ones((4, 2)), np.ones((4, 1)))
     """)
     assert f"before Keras 3, random numbers of layers ({layer.partition('(')[0]})" in said(done, Kind.DIFFERS)
+
+
+OWN_CHECKPOINTS = """
+import tensorflow as tf
+model, optimizer = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.Adam()
+kept = tf.train.Checkpoint(model=model)
+manager = tf.train.CheckpointManager(kept, "kept", max_to_keep=3)
+for epoch in range(10):
+    with tf.GradientTape() as tape:
+        loss = model(tf.ones((2, 2)))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    SAVE
+"""
+
+
+@pytest.mark.parametrize("save", ["manager.save()", 'kept.save("kept/net")', "if epoch % 2: manager.save()"])
+def test_checkpoints_of_the_script_are_numbered_on(save):
+    assert "kept_save_counter=kept.save_counter" in saved(adapt(OWN_CHECKPOINTS.replace("SAVE", save)))
+
+
+@pytest.mark.parametrize("save", ["pass", "model.save('net.keras')", "manager.save(checkpoint_number=epoch)"])
+def test_checkpoints_that_no_counter_numbers_have_none(save):
+    assert not any("save_counter" in part for part in saved(adapt(OWN_CHECKPOINTS.replace("SAVE", save))))

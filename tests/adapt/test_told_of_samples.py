@@ -172,3 +172,20 @@ def test_what_only_loads_is_not_taken_for_something_that_saves():
             w += 1
     """
     assert "the script saves nothing" in said(adapt(text), Kind.DIFFERS)
+
+
+AUGMENT = 'augment = tf.keras.Sequential([tf.keras.layers.RandomFlip("horizontal"), tf.keras.layers.RandomZoom(0.1)])\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("rows = rows.map(lambda x, y: (augment(x), y))\n", True),
+        ("def prepare(x, y):\n    return augment(x), y\nrows = rows.map(prepare)\n", True),
+        ("rows = rows.map(lambda x, y: (x / 255, y))\nmodel.add(augment)\n", False),
+    ],
+)
+def test_layers_that_draw_in_a_dataset_are_told_of(line, is_told):
+    rows = ORDERED["a folder with a seed"]
+    done = adapt(f"{HEAD}{AUGMENT}{rows}{line}model.fit(rows, epochs=3)\n")
+    assert ("layers in what a dataset maps (RandomFlip)" in said(done, Kind.DIFFERS)) is is_told

@@ -85,6 +85,40 @@ FIELDS = {
             agent.chance *= 0.9
             print(episode, sum(agent.memory), agent.chance, len(agent.counts))
     """,
+    "what an object takes out of all that it is given": """
+        class Trainer:
+            def __init__(self, *args, **parts):
+                self.model, self.optimizer = parts["model"], parts["optimizer"]
+                self.scheduler = parts["scheduler"]
+            def fit(self):
+                for epoch in range(5):
+                    for x, y in POINTS:
+                        step(self.model, self.optimizer, x, y)
+                    if epoch > 0:
+                        self.scheduler.step()
+                    print(epoch, self.model(1.0).item())
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+        Trainer(model=model, optimizer=optimizer, scheduler=scheduler).fit()
+    """,
+    "settings that a function of the rounds changes": """
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        given = [("rate", 0.1), ("name", "a")]
+        state = {key: value for key, value in given}
+        def slow_down(epoch):
+            global state
+            state["rate"] *= 0.5
+            optimizer.lr = state["rate"]
+        def main():
+            for epoch in range(5):
+                slow_down(epoch)
+                for x, y in POINTS:
+                    step(model, optimizer, x, y)
+                print(epoch, state["rate"], model(1.0).item())
+        main()
+    """,
     "an optimizer of another file around one of torch": """
         from parts import Rising
         model = nn.Linear(1, 1)
@@ -113,6 +147,42 @@ model = nn.Linear(1, 1)
 optimizer = torch.optim.SGD(model.parameters())
 """
 COUNTED = {
+    "by any name, around steps that only gather": """
+        class Agent:
+            def __init__(self, model, optimizer):
+                self.model, self.optimizer = model, optimizer
+            def update(self, rows):
+                return sum(step(self.model, self.optimizer, x, y) for x, y in rows)
+        agent, updates = Agent(model, optimizer), 5
+        for j in range(updates):
+            rows = []
+            for at in range(2):
+                rows.append(POINTS[at])
+            for step_ in range(1):
+                rows.append(POINTS[-1])
+            print(j, agent.update(rows))
+    """,
+    "by a field, in a loop without an end, with functions that the start hands in": """
+        class Trainer:
+            def __init__(self):
+                self.step, self.calls = 0, {}
+            def add(self, event, call):
+                self.calls[event] = [call]
+            def tell(self, event):
+                for call in self.calls.get(event, []):
+                    call(self)
+            def run(self):
+                self.step = 0
+                while True:
+                    self.loss = sum(step(model, optimizer, x, y) for x, y in POINTS)
+                    self.tell("end")
+                    self.step += 1
+                    if self.step >= 5:
+                        break
+        trainer = Trainer()
+        trainer.add("end", lambda each: print(each.step, each.loss))
+        trainer.run()
+    """,
     "named, and wrapped later": """
         rounds = range(1, 6)
         if True:

@@ -62,6 +62,22 @@ SHAPES = {
                 print(best, losses)
             print(epoch, model(1.0).item())
     """,
+    "an object that counts": """
+        class Record:
+            def __init__(self):
+                self.best, self.losses = 9.0, []
+            def add(self, loss):
+                self.best = min(self.best, loss)
+                self.losses.append(loss)
+        if IS_TRAINED:
+            optimizer = torch.optim.SGD(model.parameters())
+            record = Record()
+        for epoch in range(4):
+            if IS_TRAINED:
+                record.add(step(model, optimizer, 1.0, 2.0))
+                print(record.best, record.losses)
+            print(epoch, model(1.0).item())
+    """,
     "in a function": """
         def train(is_trained):
             if is_trained:

@@ -38,6 +38,9 @@ def lines(folder, text, **environ):
         "found = tuple({(one, one) for one in text.split()} | {('a', 'b')})",
         "class Words:\n    def __init__(self):\n        self.all = set(text.split())\n"
         "        self.ids = dict((word, at) for at, word in enumerate(self.all))\nfound = Words().ids",
+        "def find(text):\n    kinds = set()\n    kinds.update(text.split())\n    return len(text), kinds\n"
+        "size, kinds = find(text)\nclass Rows:\n    def __init__(self, words, kinds):\n"
+        "        self.ids = {word: at for at, word in enumerate(kinds)}\nfound = Rows(text, kinds).ids",
     ],
 )  # fmt: skip
 def test_texts_have_one_order_in_each_start(tmp_path, code):
@@ -72,6 +75,8 @@ def test_numbers_and_a_fixed_key_keep_their_order(tmp_path):
         "for word in set(text):\n    print(word)",
         "found = any(word for word in set(text))",
         "def set(rows):\n    return rows\nfound = list(set(text))",
+        "def find(text):\n    return set(text), text.split()\n_, words = find(text)\nfound = list(words)",
+        "def number(words):\n    return list(words)\nfound = number(set(text)), number(text.split())",
     ],
 )
 def test_what_has_an_order_or_needs_none_is_left_alone(code):
@@ -93,12 +98,20 @@ def test_a_module_numbers_its_words_in_one_order(tmp_path, contract):
         words="""
             def numbered(text):
                 return {word: at for at, word in enumerate(set(text.split()))}
+
+            def kinds(text):
+                return len(text), {*text.split()}
+
+            class Rows:
+                def __init__(self, kinds, size):
+                    self.ids = list(kinds)
         """,
         train="""
             import torch
-            from words import numbered
+            from words import Rows, kinds, numbered
 
-            print(numbered("one two three four five six seven eight nine"), flush=True)
+            size, found = kinds("one two three four five six seven eight nine")
+            print(Rows(found, size=size).ids, numbered("one two three four five six seven eight nine"), flush=True)
             model = torch.nn.Linear(1, 1)
             optimizer = torch.optim.SGD(model.parameters(), 0.01)
             for epoch in range(3):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from checked import adapt, adapt_plainly, said
 from programs import Program
@@ -195,3 +197,104 @@ def test_what_a_checkpoint_of_the_script_counts_goes_on_too():
     """)
     assert done.is_complete and '"ckpt_step": ckpt.step' in done.text
     assert "stays as it is" not in said(done, Kind.DIFFERS), "what glob finds follows the option"
+
+
+AGENT = """
+    import keras
+    class Agent:
+        def __init__(self):
+            self.net, self.memory, self.epsilon = keras.Sequential(), [], 1.0
+        def replay(self):
+            for row in self.memory:
+                {made}
+                self.net.fit(row, row, epochs={epochs}, verbose=0)
+            self.epsilon *= 0.9
+    agent = Agent()
+    for episode in range(100):
+        agent.memory.append(episode)
+        agent.replay()
+"""
+
+
+def test_a_fit_that_an_agent_does_for_each_of_its_rows_is_no_training_of_its_own():
+    """Each would have a checkpoint, a thousand of them, and what the agent remembers would be in none."""
+    done = adapt(AGENT.format(made="pass", epochs=1))
+    assert "resume_fit" not in done.text and "what keras trains in this loop" in said(done, Kind.HAND)
+
+
+@pytest.mark.parametrize(("made", "epochs"), [("self.net = keras.Sequential()", 1), ("pass", 5)])
+def test_a_fit_of_a_new_model_or_of_several_epochs_is_one(made, epochs):
+    assert "resume_fit" in adapt(AGENT.format(made=made, epochs=epochs)).text
+
+
+EPISODES = """
+    import numpy as np
+    def play(table, steps=50):
+        total, place = 0, 0
+        for {counter} in range(steps):
+            place, _ = (place + table[place]) % 5, None
+            total += place
+            if {asked}:
+                break
+        return total
+    if __name__ == "__main__":
+        table = np.ones(5, dtype=int)
+        for i in range(6):
+            table[np.random.randint(5)] += 1
+            print(i, table)
+        print([play(table) for _ in range(3)])
+"""
+
+
+def test_a_game_that_is_played_again_and_again_is_no_training(tmp_path):
+    text = EPISODES.format(counter="_", asked="place == 4")
+    done = adapt(text)
+    assert "there are 2 training loops" not in said(done, Kind.HAND) and "range(first_i, 6)" in done.text
+    lines = play(textwrap.dedent(text), tmp_path).output.splitlines()
+    assert play(done.text, tmp_path, f"--train_url={tmp_path}/out", kill_after=3).was_killed
+    assert play(done.text, tmp_path, f"--train_url={tmp_path}/out").output.splitlines()[-1] == lines[-1]
+
+
+def test_rounds_that_are_counted_may_be_a_training():
+    done = adapt(EPISODES.format(counter="i", asked="i == 4"))
+    assert "there are 2 training loops" in said(done, Kind.HAND)
+
+
+def test_a_loop_of_another_file_that_gathers_values_is_no_training_where_a_network_is_trained(tmp_path):
+    program = Program(
+        tmp_path,
+        train="""
+            from trainer import Trainer
+            trainer = Trainer()
+            trainer.train()
+            print("done", trainer.kept)
+        """,
+        trainer="""
+            import torch
+            from boxes import keep_best
+
+            class Trainer:
+                def train(self):
+                    self.model = torch.nn.Linear(1, 1)
+                    self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1)
+                    self.start, self.end = 0, 3
+                    for self.epoch in range(self.start, self.end):
+                        self.step()
+                    self.kept = keep_best([[3, 1], [2, 5]])
+
+                def step(self):
+                    self.optimizer.zero_grad()
+                    self.model(torch.ones(1, 1)).sum().backward()
+                    self.optimizer.step()
+        """,
+        boxes="""
+            def keep_best(scores):
+                kept = []
+                count = len(scores)
+                for kind in range(count):
+                    kept.append(max(scores[kind]))
+                return kept
+        """,
+    )
+    program.adapt()
+    assert "resume" not in program.text("boxes.py")

@@ -312,3 +312,28 @@ def test_a_trainer_of_lightning_goes_on_though_another_file_makes_it(tmp_path):
     assert not done.by_hand and "resume_fit(trainer.fit, contract.train_url)(1)" in program.text("train.py")
     assert "import lightning.pytorch\n" in program.text("train.py")
     assert any("its logs and checkpoints stay where it puts them" in each for each in _told(done))
+
+
+def test_a_second_adaptation_of_a_module_with_a_method_that_saves_changes_nothing(tmp_path):
+    program = Program(
+        tmp_path,
+        train="""
+            from nets import Net
+            net = Net()
+            net.train([1.0], [2.0])
+            net.save("net.h5")
+        """,
+        nets="""
+            from tensorflow import keras
+            class Net:
+                def __init__(self):
+                    self.model = keras.Sequential([keras.layers.Dense(1)])
+                    self.model.compile("sgd", "mse")
+                def train(self, x, y):
+                    self.model.fit(x, y, epochs=3)
+                def save(self, file_name):
+                    self.model.save(file_name)
+        """,
+    )
+    program.adapt()  # twice: the second time changes nothing
+    assert "def resume_fit" in program.text("nets.py")

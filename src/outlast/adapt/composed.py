@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-#: The text of a path below the script's folder, or None; of a folder (`"models/"`) the names of its modules, in lines.
+#: The text of a path below the script's folder, or None; of a folder (`"models/"`) the names of its modules, in lines,
+#: and of what is in a folder (`"models/*/"`) the names of its folders.
 Read = Callable[[str], str | None]
 
 #: from where a script of a subfolder may be started
@@ -23,11 +24,25 @@ def composed_paths(tree: ast.Module, name: ast.expr, read: Read) -> Iterator[str
     if not package or not all(part.isidentifier() for part in package.split(".")):
         return
     folder = package.replace(".", "/")
+    inside, _, last = after.partition(".")
+    if last and all(part.isidentifier() for part in last.split(".")):
+        yield from _in_folders(folder, stem, inside, last.replace(".", "/"), read)
+        return
     for root in _ROOTS:
         names = (read(f"{root}{folder}/") or "").split()
         if names:
             found = [each for each in names if each.startswith(stem) and each.endswith(after)]
             yield from (f"{root}{folder}/{each}.py" for each in found if each != "__init__")
+            return
+
+
+def _in_folders(folder: str, stem: str, end: str, module: str, read: Read) -> Iterator[str]:
+    """`f"tasks.{name}.rows"`: the module of that name in each folder that may be meant."""
+    for root in _ROOTS:
+        names = [each for each in (read(f"{root}{folder}/*/") or "").split() if each.startswith(stem)]
+        paths = [f"{root}{folder}/{each}/{module}.py" for each in names if each.endswith(end)]
+        if found := [path for path in paths if read(path) is not None]:
+            yield from found
             return
 
 

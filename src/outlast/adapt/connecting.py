@@ -13,7 +13,7 @@ from outlast.adapt.placing.folders import hold_back
 from outlast.adapt.placing.implied import tell_folders
 from outlast.adapt.placing.others import replace_others
 from outlast.adapt.placing.places import Places, make_below, make_folders, names_file, needed_folders, replace_places
-from outlast.adapt.placing.sites import Site
+from outlast.adapt.placing.sites import HUB, Site
 from outlast.adapt.placing.wiring import wire_options
 from outlast.adapt.sight import Sight
 from outlast.migrate.engine import Kind
@@ -90,7 +90,7 @@ class Connecting:
                     if not site.is_asked
                 }
             )
-            hub = " and, for torch, the folder checkpoints" if self._sight.beside else ""
+            hub = " and, for torch, the folder checkpoints" if HUB in self._sight.beside else ""
             said = f"--{name} must be a folder: it holds {', '.join(files)}{hub}"
             self._draft.say(Kind.DIFFERS, "paths", places.sites[0].literal, said)
 

@@ -9,7 +9,9 @@ import libcst as cst
 
 from outlast.migrate.tree import children, tail
 
-_KEPT = ("all_functions", "all_calls", "function_names", "class_names", "assigned_names", "star_imports")
+_KEPT = (
+    "all_functions", "all_calls", "all_assigns", "function_names", "class_names", "assigned_names", "star_imports",
+)  # fmt: skip
 
 
 class _Inside:
@@ -55,6 +57,10 @@ class Defined:
     @functools.cached_property
     def all_calls(self) -> tuple[cst.Call, ...]:
         return tuple(node for node in self.nodes if isinstance(node, cst.Call))
+
+    @functools.cached_property
+    def all_assigns(self) -> tuple[cst.Assign, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, cst.Assign))
 
     @functools.cached_property
     def function_names(self) -> frozenset[str]:

@@ -15,11 +15,12 @@ _LOUD = frozenset(
 #: libraries that leave it alone
 _QUIET = frozenset(
     "torch torchvision torchaudio torchtext lightning pytorch_lightning tensorflow keras numpy scipy sklearn pandas "
-    "matplotlib seaborn PIL cv2 "
+    "tf_keras matplotlib mpl_toolkits seaborn PIL cv2 "
     "tqdm mindspore mindvision transformers datasets accelerate peft tokenizers evaluate safetensors huggingface_hub "
     "timm tensorboard tensorboardX wandb jax jaxlib flax optax paddle xgboost lightgbm catboost joblib h5py yaml "
     "requests gym gymnasium skimage imageio einops albumentations nltk spacy gensim networkx psutil rich six mlflow "
-    "torchmetrics torchsummary torchinfo plotly tabulate statsmodels librosa soundfile easydict loguru".split()
+    "torchmetrics torchsummary torchinfo ema_pytorch torch_ema plotly tabulate statsmodels librosa soundfile "
+    "easydict loguru".split()
 )
 
 

@@ -90,6 +90,9 @@ def _folder(node: ast.AST, values: dict[str, ast.expr], depth: int = 4) -> tuple
             up += _called(each) == "dirname"
         elif isinstance(each, ast.Attribute):
             up += each.attr == "parent"
+        elif isinstance(each, ast.Subscript) and isinstance(each.value, ast.Call):
+            is_head = isinstance(each.slice, ast.Constant) and each.slice.value == 0
+            up += is_head and ast.unparse(each.value.func).endswith("path.split")
         elif isinstance(each, ast.Subscript) and isinstance(each.value, ast.Attribute):
             index = each.slice.value if isinstance(each.slice, ast.Constant) else 0
             up += index + 1 if each.value.attr == "parents" and isinstance(index, int) else 0

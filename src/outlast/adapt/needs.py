@@ -61,6 +61,8 @@ def old_place(name: str) -> str:
 _PASSED = ("data_url", "train_url", "output_path", "pretrain_url", "num_gpus", "aim_repo")
 #: Every name by which some contract's value is known; such an option is never taken for the script's own.
 PASSED = frozenset({*_PASSED, *map(variable, _PASSED)})
+#: Variables that hold a folder of the contract.
+VARIABLES = frozenset({"OUTLAST_CHECKPOINT", *(name for name in PASSED if name.isupper())})
 
 #: What an option says of itself in the script's help.
 HELP: dict[Role, str] = {

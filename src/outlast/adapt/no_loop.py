@@ -8,16 +8,26 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.foreign import foreign_training
+from outlast.adapt.libraries import is_library
 from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.counters import is_outermost
 from outlast.adapt.resuming.rounds import leading_to, repeated_at
 from outlast.adapt.resuming.state import Refusal
 from outlast.adapt.resuming.told import adapt_there
+from outlast.adapt.whole import files_of, roots_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
 
 #: Calls that a step of a training makes.
 _STEPS = frozenset({"backward", "apply_gradients", "train_on_batch", "partial_fit"})
+#: calls that may train, by a word in their names
+_MAY_TRAIN = re.compile(
+    r"(?<!pre)train|fit|learn|step|backward|optimi|minimi|updat|(?<!no_)(?<!requires_)grad|run|epoch|solve|search|boost"
+    r"|distil|tune|exec|call|Popen|system",
+    re.I,
+)
+#: of these, single steps where they stand in no loop and no function
+_SINGLE = frozenset({"backward", "step", "zero_grad"})
 #: calls that read a file
 _READS = re.compile(r"read_(?!text)\w+|imread|open|load|loadtxt|genfromtxt|loadmat")
 
@@ -50,7 +60,29 @@ def no_loop(draft: Draft) -> Refusal:
     if others:
         return Refusal("the only loop is a while loop, and what counts its rounds is not certain", others[0],
                        "write it as for step in range(N), or use outlast.epochs")  # fmt: skip
-    return Refusal("no training loop of the form for epoch in range(N)", None, "use outlast.epochs(N)", is_absent=True)
+    said = "no training loop of the form for epoch in range(N)"
+    return untrained(draft) or Refusal(said, None, "use outlast.epochs(N)", is_absent=True)
+
+
+def untrained(draft: Draft) -> Refusal | None:
+    """Where every file is seen, and none does anything that may train in rounds: there is nothing to go on with."""
+    if not all(is_library(root) or root.lstrip(".") in draft.seen for root in roots_of(draft)):
+        return None
+    files = files_of(draft)
+    is_plain = not any(frameworks_of(each) for each in files)
+    if is_plain and any(isinstance(node, cst.For | cst.While) for each in files for node in each.nodes):
+        return None  # without a library a few sums and products may be a training
+    if any(_may_train(each, call) for each in files for call in each.calls()):
+        return None
+    said = "nothing is trained in rounds here: after a stop the script begins anew"
+    return Refusal(said, None, "a stint must be long enough for it", Kind.DIFFERS)
+
+
+def _may_train(draft: Draft, call: cst.Call) -> bool:
+    name = tail(call.func)
+    if name not in _SINGLE:
+        return _MAY_TRAIN.search(name) is not None
+    return any(isinstance(each, cst.For | cst.While | cst.FunctionDef) for each in draft.above(call))
 
 
 def gathers_only(draft: Draft, loop: cst.CSTNode) -> bool:

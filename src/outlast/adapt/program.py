@@ -12,6 +12,7 @@ from outlast.adapt.arguments.environment import EnvironmentSetup
 from outlast.adapt.arguments.setup import Value
 from outlast.adapt.composed import Read
 from outlast.adapt.connecting import Connecting
+from outlast.adapt.copied import copied_options
 from outlast.adapt.draft import Draft, meet
 from outlast.adapt.early import is_read_early
 from outlast.adapt.edits import Meeting
@@ -32,7 +33,9 @@ from outlast.adapt.resuming.before import Before
 from outlast.adapt.resuming.drawing import Draw, all_draws, find_draws
 from outlast.adapt.resuming.emptied import say_emptied
 from outlast.adapt.resuming.listing import say_cut, say_listings
+from outlast.adapt.resuming.live import idle_functions
 from outlast.adapt.resuming.seeds import keep_choices
+from outlast.adapt.resuming.stamped import Stamped, keep_stamped
 from outlast.adapt.resuming.unordered import Unordered, find_unordered, put_in_order, say_hashes
 from outlast.adapt.rooted import root_texts
 from outlast.adapt.script import Around, Script
@@ -94,6 +97,7 @@ def read_program(script: str, entry: Draft, read: Read, beside: frozenset[str]) 
     listed = {name for draft in drafts for name in _listed(draft)}
     for path, draft in program.modules.items():
         draft.is_listed = path.removesuffix(".py").rpartition("/")[2] in listed
+    entry.leave_out(idle_functions(entry))
     return program
 
 
@@ -150,6 +154,7 @@ class Adapting:
         self.lacks: list[str] = []
         self.kind = ""
         self._unordered: list[Unordered] = []
+        self._copied = copied_options([self.entry, *self.modules.values()])
 
     def adapt(self) -> str:
         """Make every edit; the text of the script."""
@@ -164,10 +169,11 @@ class Adapting:
                     each.apply("")
             for draft in (self.entry, *self.modules.values()):
                 put_in_order(self._unordered, draft)
+                keep_stamped(_stamped(training), draft, "")
             self.texts = {path: _result(path, each) for path, each in self.modules.items()}
             return self.entry.result()
         sights, entry = self._look()
-        settle([*sights.values(), entry], entry)
+        settle([*sights.values(), entry], entry, self._copied)
         root_texts([entry, *sights.values()])
         share_weights([entry, *sights.values()])
         around = self._change_modules(sights, entry, training, draws)
@@ -209,7 +215,7 @@ class Adapting:
         found: dict[str, Sight] = {}
         for path, draft in sorted(files.items(), key=lambda item: _declares(item[1])):
             before = len(draft.findings)
-            found[path] = look(draft, self.needs, takers, told_options(found.values()))
+            found[path] = look(draft, self.needs, takers, told_options(found.values(), self._copied))
             if path:
                 # What stays as it is in a module may be none of the script's business.
                 new = draft.findings[before:]
@@ -222,15 +228,19 @@ class Adapting:
         roles: set[Role] = set()
         folders: list[str] = []
         is_early = any(draw.is_early for draw in draws)
+        named = {id(each.draft) for each in _stamped(training) if each.is_early}
         for path, sight in sights.items():
             others = [entry, *(other for at, other in sights.items() if at != path)]
             plan = training.plans().get(path)
             folders += _change(sight, self.needs, plan, _sites(others))
             put_in_order(self._unordered, sight.draft)
+            value = f'os.environ.get("{variable(self.needs.options[Role.OUTPUT])}")'
+            keep_stamped(_stamped(training), sight.draft, "" if sight.copies else value)
             self.texts[path] = _result(path, sight.draft)
             used = [role for role in self.needs.options if self._count(role, self.texts[path], sight.draft.text)]
             roles.update(used)
-            is_early = is_early or (bool(used) and is_read_early(sight, list(self.modules.values()), entry))
+            is_asked = bool(used) and is_read_early(sight, list(self.modules.values()), entry)
+            is_early = is_early or is_asked or id(sight.draft) in named
         taken = (
             role
             for role, name in self.needs.options.items()
@@ -260,6 +270,10 @@ class Adapting:
                 ):
                     return statement
         return None
+
+
+def _stamped(training: Training) -> list[Stamped]:
+    return [each for plan in training.plans().values() for each in plan.stamped]
 
 
 def _declares(draft: Draft) -> int:

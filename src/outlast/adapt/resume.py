@@ -20,7 +20,7 @@ from outlast.adapt.frameworks.fitting import plan_mindspore
 from outlast.adapt.frameworks.keras_fit import plan_keras
 from outlast.adapt.frameworks.lightning import plan_lightning
 from outlast.adapt.frameworks.trainers import plan_transformers
-from outlast.adapt.no_loop import gathers_only, no_loop, one_pass
+from outlast.adapt.no_loop import gathers_only, no_loop, one_pass, untrained
 from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.cells import is_mindspore, mindspore_state
 from outlast.adapt.resuming.celluses import CellUses
@@ -34,8 +34,9 @@ from outlast.adapt.resuming.numbered import find_numbered, keep_numbered
 from outlast.adapt.resuming.own import find_own_resume, is_on
 from outlast.adapt.resuming.own_tables import added_to
 from outlast.adapt.resuming.proven import Proof
-from outlast.adapt.resuming.renewed import keep_renewed
+from outlast.adapt.resuming.renewed import changes_counter, is_due_next, keep_renewed
 from outlast.adapt.resuming.rounds import (
+    are_ways,
     is_called,
     may_count,
     may_count_elsewhere,
@@ -44,10 +45,13 @@ from outlast.adapt.resuming.rounds import (
     refuse_shared_file,
     repeated_at,
 )
+from outlast.adapt.resuming.stamped import Stamped, find_stamped
+from outlast.adapt.resuming.stamped_settings import find_settings
 from outlast.adapt.resuming.stamps import find_given_stamps, find_stamps, keep_stamps, say_stamps
-from outlast.adapt.resuming.state import RULE, Refusal, State
+from outlast.adapt.resuming.state import NETWORKS, RULE, Refusal, State
 from outlast.adapt.resuming.states import (
     changes_self,
+    is_episode,
     plain_state,
     runs_training,
     session_of,
@@ -76,6 +80,7 @@ class Plan:
     also: tuple[cst.CSTNode, ...] = ()  # more places where that option is read
     is_counted: bool = False  # each of several trainings in one start has a checkpoint of its own
     states: tuple[tuple[Values, State], ...] = ()  # loops, and what would be kept of each
+    stamped: tuple[Stamped, ...] = ()  # texts of the time in other files, of which all stints have the first one's
 
 
 def plan_resume(draft: Draft, absent: list[Refusal] | None = None) -> Plan | None:
@@ -220,6 +225,11 @@ def _plan_loops(draft: Draft) -> Plan:
     whiles = [values for values in (Values(draft, loop) for loop in find_while_loops(draft)) if _counts(draft, values)]
     uses = {id(values): Uses(draft, values) for values in (*nested, *whiles)}
     torch = [values for values in (*nested, *whiles) if is_torch(draft, values, uses[id(values)])]
+    if not torch:
+        # `for j in range(updates)` around `for step in range(steps)`, which only gathers what the update learns from.
+        others = [Values(draft, loop) for loop in find_counting(draft, by_any_name=True)]
+        uses |= {id(values): Uses(draft, values) for values in others}
+        torch = [values for values in others if is_torch(draft, values, uses[id(values)])]
     if torch:
         return _plan_several(draft, torch, uses, torch_state)
     if "mindspore" in draft.names.roots:
@@ -252,10 +262,11 @@ def _plan_loops(draft: Draft) -> Plan:
         # Where none of them trains, and there are other files, one of these does.
         is_absent = bool(draft.others) and not any(starts_training(draft, values) for values in candidates)
         said = "the training loop changes nothing that is visible in its function"
-        raise Refusal(said, where, advice, is_absent=is_absent)
+        raise one_pass(draft) or untrained(draft) or Refusal(said, where, advice, is_absent=is_absent)
     if len(found) > 1:
         # In plain Python a loop may also prepare the data.
         found = [values for values in found if starts_training(draft, values)] or found
+        found = [values for values in found if not is_episode(draft, values)] or found
     if len(found) > 1:
         raise _several(draft, found)
     values = found[0]
@@ -290,7 +301,8 @@ def _plan_several(
     named = {id(loop.node) for loop in named_first([values.loop for values in found])}
     found = [values for values in found if id(values.loop.node) in named]
     scopes = {id(values.scope): values.scope for values in found}
-    if len(scopes) > 1 and not all(is_called(draft, scope) for scope in scopes.values()):
+    are_seen = all(is_called(draft, scope) for scope in scopes.values())
+    if len(scopes) > 1 and not are_seen and not are_ways(draft, [*scopes.values()]):
         raise _several(draft, found)
     planned = []
     for at, values in enumerate(found):
@@ -305,11 +317,12 @@ def _plan_several(
         _check(draft, values, state)
         planned.append((values, state, f"resume{at + 1 if at else ''}{'-' if is_again else ''}", is_again))
 
-    stamps = [(values.scope, find_stamps(draft, values)) for values, state, _, _ in planned if state.kind == "torch"]
+    stamps = [(values.scope, find_stamps(draft, values)) for values, state, _, _ in planned if state.kind in NETWORKS]
 
+    stamped = [*find_stamped(draft, planned[0][0]), *find_settings(draft, planned[0][0])] if stamps else []
     for values, state, _, _ in planned:
-        if state.kind == "torch":
-            say_stamps(draft, values, stamps[0][1])
+        if state.kind in NETWORKS:
+            say_stamps(draft, values, [*stamps[0][1], *(each.node for each in stamped)])
     numbered = find_numbered(draft, planned[0][0]) if stamps else []
 
     def apply(value: str) -> None:
@@ -331,6 +344,7 @@ def _plan_several(
         also=also,
         is_counted=is_counted,
         states=tuple((values, state) for values, state, _, _ in planned),
+        stamped=tuple(stamped),
     )
 
 
@@ -366,7 +380,7 @@ def _outer(found: list[Values]) -> list[Values]:
 
 def _refuse_loop(draft: Draft, values: Values) -> None:
     loop = values.loop
-    if loop.counter is not None and loop.variable in values.bound:
+    if changes_counter(values) and is_due_next(draft, values):
         raise Refusal(f"the loop changes its own counter {loop.variable}", loop.node)
     early = values.early_reads()
     if early:

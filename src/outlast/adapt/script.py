@@ -221,12 +221,13 @@ class Script:
         return is_joined or paths.is_behind or "chdir" in words_of(self.draft) or "hydra" in roots_of(self.draft)
 
     def _read_by_program(self) -> set[str]:
-        """Options of the contract that other files read of settings which they parse themselves: `config.data_url`."""
+        """Options of the contract that other files declare, or read of settings which they parse: `config.data_url`."""
         native = self.sight.native
         if native is not None and not (isinstance(native, ArgparseSetup) and native.parser.startswith("contract")):
             return set()
         parsers = [each for each in self.draft.others if {"parse_args", "parse_known_args"} & each.words]
         read = {name for each in self.draft.others for _, name in each.names.attributes} if parsers else set()
+        read |= {name for each in parsers for name, _ in argparse_options(each)}
         return {name for name in self.needs.options.values() if name in read}
 
     def _wanted(self) -> list[Role]:

@@ -14,6 +14,7 @@ from outlast.adapt.arguments.namespaces import bound_in, called_name, parameters
 from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.choosing import find_chosen_entries
 from outlast.adapt.placing.configs import Configs, Entry, keys_of
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.takers import bases_run
@@ -29,8 +30,11 @@ _RANKS = (Role.OUTPUT, Role.WEIGHTS, Role.DATA)
 Stray = tuple[Sight, Role, Use]
 
 
-def take_strays(entry: Sight, strays: Sequence[Stray]) -> None:
-    """Set what modules take from the script's settings where the script gets them; what cannot be set is named."""
+def take_strays(entry: Sight, strays: Sequence[Stray], sights: Sequence[Sight]) -> None:
+    """Set what modules take from the script's settings where the script gets them; what cannot be set is named.
+
+    `sights`: all files of the program.
+    """
     configs = Configs(entry.draft)
     found = {each.spelled: each for each in entry.paths.entries}
     imported: list[Stray] = []
@@ -48,13 +52,45 @@ def take_strays(entry: Sight, strays: Sequence[Stray]) -> None:
             first = min((before, each), key=lambda one: _RANKS.index(one.role))
             is_folder = before.is_folder or each.is_folder
             found[each.spelled] = replace(first, is_folder=is_folder, is_optional=before.is_optional)
-        if len(known) < len(entries):
+        if len(known) < len(entries) and not any(_gives_way(each, role, tail(use.other)) for each in sights):
             source = sight.draft.source(use.other)
             said = f"{source} stays as it is: where it comes from is not visible"
             sight.draft.say(Kind.DIFFERS, "paths", use.other, said, "set it in the configuration")
+            _leave_too(entry, role, use.other)
     _leave_set(entry, configs, found)
+    _leave_words(entry, found)
     entry.paths.entries = list(found.values())
     _take_imported(entry, imported)
+
+
+def _leave_too(entry: Sight, role: Role, node: cst.BaseExpression) -> None:
+    """Leave a place as it is in the script, too: a folder made here would be looked for where it was."""
+    uses = entry.paths.others.get(role, [])
+    entry.paths.others[role] = [
+        use for use in uses
+        if not isinstance(use.other, cst.Attribute | cst.Subscript) or tail(use.other) != tail(node)
+    ]  # fmt: skip
+
+
+def _gives_way(sight: Sight, role: Role, name: str) -> bool:
+    """Whether a file follows the contract where it says what a setting of that name is: by an option, or by a value
+    that it gives it (`C.system.work_dir = "out"`).
+    """
+    if name in sight.paths.options.get(role, {}):
+        return True
+    sites = {id(site.literal) for site in sight.paths.sites.get(role, ())}
+    return any(
+        isinstance(node, cst.Assign) and id(node.value) in sites
+        and any(isinstance(each.target, cst.Attribute) and tail(each.target) == name for each in node.targets)
+        for node in sight.draft.nodes
+    )  # fmt: skip
+
+
+def _leave_words(entry: Sight, found: dict[str, Entry]) -> None:
+    """What the script chooses by is no place: with a folder before it, its tables would not know it."""
+    for spelled in find_chosen_entries(entry.draft) & set(found):
+        said = f"{spelled} stays as it is: the script chooses by it, and also makes a path of it"
+        entry.draft.say(Kind.DIFFERS, "paths", found.pop(spelled).call, said, "keep what has that name beside the code")
 
 
 def _leave_set(entry: Sight, configs: Configs, found: dict[str, Entry]) -> None:

@@ -10,21 +10,21 @@ from dataclasses import replace
 import libcst as cst
 
 from outlast.adapt.arguments.namespaces import called_name, parameters_of
-from outlast.adapt.arguments.setup import CODE_FILE
 from outlast.adapt.draft import Draft
 from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.configs import take_entries
 from outlast.adapt.placing.folders import find_guards
-from outlast.adapt.placing.options import SETTINGS
+from outlast.adapt.placing.options import SETTINGS, is_place
 from outlast.adapt.placing.shapes import is_argument
 from outlast.adapt.placing.sinks import Sink
-from outlast.adapt.placing.sites import Site, text_of
-from outlast.adapt.placing.sources import Literal, Use
+from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.placing.words import Words, Wrap
 from outlast.adapt.settings import Stray, is_filled, is_merged, take_strays
 from outlast.adapt.sight import Sight
+from outlast.adapt.standing import SUFFIX, may_stand, put_where_it_stands
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
 
@@ -32,22 +32,22 @@ from outlast.migrate.tree import argument, inner, positional, tail
 _HOLDERS = re.compile(
     r"(?:self\.)?(?:\w+_)?(?:args?|opts?|options?|flags|params|hparams|hp|cfg|config|conf|configs?|settings)", re.I
 )
-_PLACE = re.compile(r"dir|path|folder|root|file|dest|out|ckpt|checkpoint|log|data|result|save|weights|model", re.I)
-_NO_FILE = re.compile(r"[a-z0-9]+://|/dev/(?!shm/)|/proc/|/sys/", re.I)
-_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
 #: expressions that no other file can have a say in: `os.path.join(HERE, "rows")`, `HERE + "/rows"`
 _PUT_TOGETHER = (cst.Call, cst.BinaryOperation)
 #: stands for the calls of other files
 _CALL = cst.Call(cst.Name("settings"))
 
 
-def told_options(sights: Iterable[Sight]) -> dict[str, tuple[Role, bool]]:
-    """Options by what files use them for that do not parse them: `args.save_dir` in a function that is given `args`."""
+def told_options(sights: Iterable[Sight], copied: Mapping[str, str]) -> dict[str, tuple[Role, bool]]:
+    """Options by what files use them for that do not parse them: `args.save_dir` in a function that is given `args`.
+
+    `copied`: settings that are filled from options.
+    """
     found: dict[str, tuple[Role, bool]] = {}
     for sight in sights:
         for role, uses in sight.paths.others.items():
             for use in uses:
-                name = tail(use.other)
+                name = copied.get(tail(use.other), tail(use.other))
                 is_set = isinstance(use.other, cst.Attribute | cst.Subscript) and not use.is_many
                 if is_set and name not in PASSED:
                     before = found.get(name)
@@ -57,8 +57,11 @@ def told_options(sights: Iterable[Sight]) -> dict[str, tuple[Role, bool]]:
     return found
 
 
-def settle(sights: Sequence[Sight], entry: Sight) -> None:
-    """Bring each place that a file takes from another one to where its value stands, so that all files agree."""
+def settle(sights: Sequence[Sight], entry: Sight, copied: Mapping[str, str]) -> None:
+    """Bring each place that a file takes from another one to where its value stands, so that all files agree.
+
+    `copied`: settings that are filled from options.
+    """
     homes: dict[str, list[tuple[Sight, cst.BaseExpression]]] = {}
     for sight in sights:
         for name, value in _definitions(sight) if sight is not entry else ():
@@ -75,6 +78,8 @@ def settle(sights: Sequence[Sight], entry: Sight) -> None:
         for role, uses in sight.paths.others.items():
             kept = []
             for use in uses:
+                if _is_copied(sights, role, use, copied):
+                    continue  # it follows where that option is parsed
                 owners = {at for at, name in options if name == tail(use.other)} - {id(sight)}
                 is_option = bool(owners) and _is_handed(sight, use)
                 is_unnamed = isinstance(use.other, cst.Name) and sight.flow.function_of(use.other) is not None
@@ -87,7 +92,8 @@ def settle(sights: Sequence[Sight], entry: Sight) -> None:
                 if found is not None:
                     moved += found
                 elif is_option:
-                    pass  # it follows where it is parsed
+                    # A place follows where it is parsed.
+                    sight.paths.wraps.setdefault(role, []).extend(_cut(sight, use, sights))
                 elif sight is entry or is_unnamed or is_own or use.is_many:
                     kept.append(use)
                 elif isinstance(use.other, cst.Attribute | cst.Subscript):
@@ -101,12 +107,29 @@ def settle(sights: Sequence[Sight], entry: Sight) -> None:
     if len(sights) > 1:
         _agree(sights)
     for sight, role, use in moved:
-        _place(sight, role, use)
+        put_where_it_stands(sight, role, use)
     _share_guards(sights, homes)
     if len(sights) > 1:
         # What no file of the program says comes from a configuration that is read: it is set where that is got.
         entry.paths.entries = take_entries(entry.draft, entry.paths)
-        take_strays(entry, strays)
+        take_strays(entry, strays, sights)
+
+
+def _is_copied(sights: Sequence[Sight], role: Role, use: Use, copied: Mapping[str, str]) -> bool:
+    """Whether a place is a setting that is filled from an option which gives way."""
+    option = copied.get(tail(use.other), "") if isinstance(use.other, cst.Attribute | cst.Subscript) else ""
+    return bool(option) and any(option in each.paths.options.get(role, {}) for each in sights)
+
+
+def _cut(sight: Sight, use: Use, sights: Sequence[Sight]) -> list[Wrap]:
+    """The name of a file that an option of another file only begins: `args.kind + ".pth"` is joined as a whole."""
+    name = tail(use.other)
+    options = [each.native.options[name] for each in sights if each.native is not None and name in each.native.options]
+    if len(options) != 1 or is_place(options[0]):
+        return []
+    words = Words(sight.draft, sight.flow, [way for sink in sight.sinks for way in sight.flow.ways(sink)])
+    whole = words.cut_option(use, options[0])
+    return [Wrap(use, whole, sight.flow.spelling.of(whole))] if whole is not None else []
 
 
 def _leave(sight: Sight, role: Role, use: Use, is_at_home: bool) -> None:
@@ -207,7 +230,7 @@ def _take_back(sights: Sequence[Sight]) -> None:
         # `"./" + "best.ckpt"`, of which only the folder is a literal by itself.
         written |= {
             posixpath.normpath(full) for other in sights if other is not sight for use, full in other.paths.written
-            if not use.sink.makes and use.literal is not None and UNKNOWN not in full and _SUFFIX.search(full)
+            if not use.sink.makes and use.literal is not None and UNKNOWN not in full and SUFFIX.search(full)
         }  # fmt: skip
         for role in (Role.WEIGHTS, Role.DATA):
             for site in list(sight.paths.sites.get(role, ())):
@@ -245,8 +268,8 @@ def _add_given(sight: Sight, homes: Mapping[int, Sight]) -> None:
                 way for each in returns if each.value is not None
                 for way in home.flow.ways(Sink(_CALL, each.value, use.role, use.is_folder))
             ):  # fmt: skip
-                if way.literal is not None and _is_place(way, way):
-                    _place(home, use.role, way)
+                if way.literal is not None and may_stand(way, way):
+                    put_where_it_stands(home, use.role, way)
                 elif way.other is not None and not way.option:
                     home.paths.others.setdefault(use.role, []).append(way)
 
@@ -269,11 +292,11 @@ def _home(
     if len(homes) != 1:
         return None
     sight, value = homes[0]
-    ways = sight.flow.ways(Sink(_CALL, value, role, use.is_folder))
+    ways = sight.flow.ways(Sink(_CALL, value, role, use.is_folder, makes=use.sink.makes))
     if ways and all(each.option in PASSED for each in ways):
         return []  # by an earlier adaptation
     found = [replace(each, after=each.after + use.after) for each in ways]
-    return [(sight, role, each) for each in found] if all(_is_place(use, each) for each in found) else None
+    return [(sight, role, each) for each in found] if all(may_stand(use, each) for each in found) else None
 
 
 def _are_alike(homes: Sequence[tuple[Sight, cst.BaseExpression]]) -> bool:
@@ -288,50 +311,6 @@ def _are_alike(homes: Sequence[tuple[Sight, cst.BaseExpression]]) -> bool:
 def _is_at_home(homes: Sequence[tuple[Sight, cst.BaseExpression]]) -> bool:
     """`HOME = os.path.expanduser("~")`: below it anything may lie."""
     return len(homes) == 1 and homes[0][0].flow.spelling.of(homes[0][1]) == "~"
-
-
-def _is_place(use: Use, way: Use) -> bool:
-    if way.other is not None and not way.option:
-        return True
-    if way.literal is None or way.literal.lpar:
-        return False
-    text = text_of(way.literal)
-    # Of the start of a name only the folder gives way: `"rows/part" + "_1.npy"`.
-    is_whole = not way.is_stem or "/" in text
-    # `BEST = ROOT / "models" / "best.pt"`: what lies below a word makes it a folder.
-    holds = way.after.startswith("/")
-    is_named = holds or bool(_PLACE.search(tail(use.other))) or "/" in text or bool(_SUFFIX.search(text))
-    return bool(text.strip("./~")) and is_whole and is_named and not (CODE_FILE.search(text) or _NO_FILE.match(text))
-
-
-def _place(sight: Sight, role: Role, way: Use) -> None:
-    paths = sight.paths
-    if way.literal is None:
-        known = [id(use.other) for use in paths.others.get(role, ())]
-        if id(way.other) not in known:
-            paths.others.setdefault(role, []).append(way)
-        return
-    before = next((each for each, sites in paths.sites.items() if any(s.literal is way.literal for s in sites)), None)
-    if before is not None:
-        if {before, role} == {Role.WEIGHTS, Role.OUTPUT}:
-            _give_to_results(sight, before, way.literal)
-        return
-    text = text_of(way.literal)
-    is_folder = (way.is_folder or not _SUFFIX.search(text)) and not (way.is_stem and not text.endswith("/"))
-    paths.sites.setdefault(role, []).append(Site(way.literal, text, is_folder))
-    paths.known.add(id(way.literal))
-
-
-def _give_to_results(sight: Sight, before: Role, literal: Literal) -> None:
-    """Where weights and results share a folder, it is that of the results: they would be lost among an input."""
-    sites = sight.paths.sites
-    moved = [site for site in sites.get(before, ()) if site.literal is literal and before is not Role.OUTPUT]
-    if not moved:
-        return
-    sites[before] = [site for site in sites[before] if site.literal is not literal]
-    sites.setdefault(Role.OUTPUT, []).extend(moved)
-    said = f"{sight.draft.source(literal)} holds results, and weights that are loaded from there"
-    sight.draft.say(Kind.DIFFERS, "paths", literal, said, "bring weights that must be there first to the output folder")
 
 
 def _definitions(sight: Sight) -> Iterator[tuple[str, cst.BaseExpression]]:

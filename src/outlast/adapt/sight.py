@@ -23,6 +23,7 @@ from outlast.adapt.placing.fetched import Fetch, find_fetches
 from outlast.adapt.placing.fetched_files import find_asked, find_filled, take_for_data
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.folders import Guard, find_guards, tell_moves
+from outlast.adapt.placing.gathered import take_gathered
 from outlast.adapt.placing.paths import Paths, find_paths
 from outlast.adapt.placing.pretrained import Pretrained
 from outlast.adapt.placing.sinks import Sink, find_sinks
@@ -83,6 +84,7 @@ def look(
     paths = Paths() if copies else find_paths(draft, sinks, flow, options, needs.passed, told or {})
     take_folder(draft, flow, paths, needs.options[Role.DATA])
     add_alike(draft, paths)
+    take_gathered(draft, paths)
     unpacking = [] if copies else find_unpacking(draft, paths)
     leave_unpacked(draft, paths, [statement for each in unpacking for statement in each.statements])
     tell_moves(draft, paths)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from outlast.migrate.tree import tail
+from outlast.migrate.tree import inner, tail
 
 
 def fits(call: cst.Call, function: cst.FunctionDef, skip: int) -> bool:
@@ -33,3 +33,12 @@ def skipped(function: cst.FunctionDef, around: Iterable[cst.CSTNode]) -> int:
     """How many parameters in front a call does not give, by what the function lies in: `self` of a method."""
     is_static = any(tail(each.decorator) == "staticmethod" for each in function.decorators)
     return int(not is_static and any(isinstance(each, cst.ClassDef) for each in around))
+
+
+def taken_word(function: cst.FunctionDef, value: cst.CSTNode | None) -> str:
+    """The keyword that a function takes out of all that it is given: `words["net"]` of `def fit(**words)`."""
+    every = function.params.star_kwarg
+    if every is None or not isinstance(value, cst.Subscript) or tail(value.value) != every.name.value:
+        return ""
+    part = value.slice[0].slice if len(value.slice) == 1 else None
+    return inner(part.value) if isinstance(part, cst.Index) else ""

@@ -19,6 +19,8 @@ from outlast.migrate.tree import tail
 _TRAINS = re.compile(
     r"backward|\bfit\w*\(|train_on_batch|apply_gradients|GradientTape|value_and_grad|TrainOneStep|\.train\(|\.step\("
 )
+#: what trains a network in a loop of its own
+_STEPS = re.compile(r"\.backward\(|\.apply_gradients\(|\bGradientTape\b|\bTrainOneStep|\bvalue_and_grad\b")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
         if not nowhere and _TRAINS.search(module.text):
             refused.append((module, module.findings[before:]))
         module.findings[before:] = []
+    if _STEPS.search("\n".join(each.text for each in (entry, *modules.values()))):
+        # Where a network is trained, a loop that only carries values on does something else.
+        found = {path: plan for path, plan in found.items() if not _is_plain(plan)}
     if len(found) == 1:
         ((path, plan),) = found.items()
         again = _again(entry, modules[path], plan)
@@ -77,6 +82,11 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
     else:
         say_refusal(entry, absent[0])
     return Training()
+
+
+def _is_plain(plan: Plan) -> bool:
+    """Whether nothing of a framework is kept."""
+    return bool(plan.states) and all(state.kind == "plain" for _, state in plan.states)
 
 
 def _is_one_of(entry: Draft, modules: Mapping[str, Draft], found: Mapping[str, Plan]) -> bool:

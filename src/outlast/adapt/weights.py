@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import libcst as cst
-
 from outlast.adapt.needs import Role
-from outlast.adapt.placing.sites import Site
+from outlast.adapt.placing.hub_files import told_text
+from outlast.adapt.placing.sites import HUB, Site
 from outlast.adapt.sight import Sight
-
-#: what torch keeps below the folder that it was told, beside the weights that the program reads itself
-_HUB = Site(cst.SimpleString('""'), "checkpoints", is_folder=True)
 
 
 def share_weights(sights: Sequence[Sight]) -> None:
@@ -34,9 +30,16 @@ def share_weights(sights: Sequence[Sight]) -> None:
     can_share = bool(hub) and all(_reads_files(sight) for sight in readers)
     for sight in sights:
         if can_share:
-            sight.beside.append(_HUB)
+            sight.beside.append(_kept_in(hub))
         else:
             sight.fetched.clear()
+
+
+def _kept_in(hub: Sequence[Sight]) -> Site:
+    """The one folder that the program itself names for what torch fetches, or the one that torch has."""
+    texts = {told_text(call) for sight in hub for call in sight.pretrained.told}
+    is_told = len(texts) == 1 and "" not in texts and not any(sight.pretrained.torch for sight in hub)
+    return Site(HUB.literal, texts.pop(), is_folder=True) if is_told else HUB
 
 
 def _reads_files(sight: Sight) -> bool:

@@ -10,6 +10,7 @@ import typer
 from outlast.cli.command import new_app, open_client, print_json, verb
 from outlast.cli.options import AsJson
 from outlast.cli.paint import Ink, wrap
+from outlast.cli.waiting import Waiting
 from outlast.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def adapt(
 ) -> int:  # fmt: skip
     if sum((diff, write, check)) > 1:
         raise UsageError("--diff, --write and --check exclude each other")
-    found = open_client().adapt(script, contract=contract, write=write, entry=entry, force=force)
+    with Waiting(f"reading {script} and what it imports"):
+        found = open_client().adapt(script, contract=contract, write=write, entry=entry, force=force)
     if as_json:
         print_json(found.to_json())
     else:

@@ -153,7 +153,10 @@ class _Folder:
         self.sources: dict[str, Source] = {}
 
     def read(self, name: str) -> str | None:
-        """The text of a module, or None where there is none, or none that anybody oversees; names of a folder's."""
+        """The text of a module, or None where there is none, or none that anybody oversees; names of a folder's.
+
+        `"tasks/"`: of its modules; `"tasks/*/"`: of its folders.
+        """
         if name not in self._seen:
             self._seen[name] = self._read(name)
         return self._seen[name]
@@ -164,6 +167,8 @@ class _Folder:
         path = self._folder / name
         if not path.resolve().is_relative_to(self._top):
             return None
+        if name.endswith("/*/"):
+            return "\n".join(sorted(each.name for each in path.parent.glob("*/"))) or None
         if name.endswith("/"):
             return "\n".join(sorted(each.stem for each in path.glob("*.py"))) or None
         try:

@@ -117,6 +117,27 @@ class FunctionSetup(Setup):
             return [f'    raise fire.core.FireError("{said}")']
         return []
 
+    def ask_later(self, option: Option, target: str) -> list[str]:
+        """`click.Path(exists=True)` wants what the script has always read, also where the contract brings it."""
+        kind = argument(option.call, "type") if self.kind == "click" and option.call is not None else None
+        place = kind.value if kind is not None else None
+        if not isinstance(place, cst.Call) or tail(place.func) != "Path" or option.is_many:
+            return []
+        given = {arg.keyword.value: arg.value for arg in place.args if arg.keyword is not None}
+        if "exists" not in given or tail(given["exists"]) != "True":
+            return []
+        self.draft.replace(given["exists"], "False")
+        no_file, no_folder = (tail(given.get(f"{each}_okay")) == "False" for each in ("file", "dir"))
+        what = "Directory" if no_file else "File" if no_folder else "Path"
+        flags = [option.name.upper()] if option.is_positional else [inner(flag) for flag in option.flags]
+        hint = " / ".join(f"'{flag}'" for flag in flags if option.is_positional or flag.startswith("-"))
+        said = f"f\"{what} '{{{target}}}' does not exist.\""
+        context = f"{self.library}.get_current_context()"
+        return [
+            f"elif {target} and not os.path.exists({target}):",
+            f'    raise {self.library}.BadParameter({said}, {context}, param_hint="{hint}")',
+        ]
+
     def let_out(self, option: Option, name: str) -> bool:
         """Give a parameter a default, where each one behind it has one."""
         if self.kind != "fire" or not self._may_be_left_out(option):

@@ -245,6 +245,13 @@ def parameters_of(function: cst.FunctionDef) -> list[str]:
     return [param.name.value for param in (*function.params.params, *function.params.kwonly_params)]
 
 
+def default_of(function: cst.FunctionDef, name: str) -> cst.BaseExpression | None:
+    """What a parameter is where nothing is passed, if that is anything."""
+    params = (*function.params.params, *function.params.kwonly_params)
+    default = next((param.default for param in params if param.name.value == name), None)
+    return None if tail(default) == "None" else default
+
+
 def bound_in(draft: Draft, scope: Scope) -> set[str]:
     """Names that a function binds for itself."""
     if isinstance(scope, cst.Module):

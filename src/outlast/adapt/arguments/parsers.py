@@ -91,7 +91,10 @@ def find_argparse(draft: Draft) -> ArgparseSetup | None:
     taking = [call for call in found if "contract" in draft.source(draft.statement(call)).split("=")[0]]
     others = [call for call in found if call not in taking]
     setup = _argparse_at(draft, taking[:1] or others)
-    if setup is not None and taking and _argparse_at(draft, others) is None:
+    own = _argparse_at(draft, others) if setup is not None and taking else None
+    if setup is not None and own is not None:
+        setup.holders |= own.holders
+    elif setup is not None and taking:
         # What the script itself parses is out of sight; its options are not those of the contract's parser.
         setup.options = {name: each for name, each in _declared(draft) if _is_of(each, setup.parser)}
         setup.holders = setup.spaces.names()

@@ -134,6 +134,10 @@ class Setup:
         """Lines that end the script as its parser does without an option; none where that is not possible."""
         return []
 
+    def ask_later(self, option: Option, target: str) -> list[str]:
+        """Lines that ask whether a place is there, where the parser does so before the contract's can stand for it."""
+        return []
+
     def let_out(self, option: Option, name: str) -> bool:
         """Let what must be given be left out where the contract's option is there; False where that is not possible."""
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -14,12 +14,12 @@ from outlast.adapt.resuming.counters import find_loops, find_while_loops
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.rounds import are_alternatives, may_count, refuse_repeated, repeated_at
 from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal
-from outlast.adapt.resuming.told import draws_by_itself
+from outlast.adapt.resuming.told import draws_by_itself, say_mapped
 from outlast.adapt.resuming.tracked import Tracked
 from outlast.adapt.whole import roots_of, words_of
 from outlast.adapt.wrapping import Fitted, add_helpers, wrap_method
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, tail
+from outlast.migrate.tree import argument, dotted, tail
 
 _ROOTS = frozenset({"keras", "tensorflow", "tf_keras"})
 #: the places of epochs and callbacks among the positional arguments
@@ -36,7 +36,7 @@ def plan_keras(draft: Draft) -> Fitted | None:
     if not _ROOTS & roots_of(draft) and "fit_generator" not in draft.words:
         return None
     calls = [call for call in draft.calls() if _is_fit(draft, call)]
-    if not calls:
+    if all(_is_step(draft, call) for call in calls):
         return None
     if all(repeated_at(draft, call) is not None for call in calls) and _is_kept_by_loop(draft):
         return None
@@ -83,11 +83,28 @@ def _refuse(draft: Draft, calls: Sequence[cst.Call]) -> None:
             refuse_repeated(draft, call)
 
 
+def _is_step(draft: Draft, call: cst.Call) -> bool:
+    """`self.model.fit(batch, targets, epochs=1)` for each batch: a checkpoint for each would help nobody.
+
+    Where the model is made anew each time (the next fold), it is a training of its own, however short.
+    """
+    assert isinstance(call.func, cst.Attribute)
+    again, model, place = repeated_at(draft, call), dotted(call.func.value), _PLACES[tail(call.func)][0]
+    told, placed = argument(call, "epochs"), _placed(call)
+    epochs = told.value if told is not None else placed[place].value if len(placed) > place else None
+    if again is None or epochs is None or draft.source(epochs) != "1":
+        return False
+    scope = draft.scope(call)
+    within = [*draft.below(again), *(draft.below(scope) if isinstance(scope, cst.FunctionDef) else ())]
+    return not any(isinstance(node, cst.AssignTarget) and dotted(node.target) == model for node in within)
+
+
 def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
     go_on, is_one = draft.free("resume_fit"), are_alternatives(draft, calls)
     # Before 2.6 a Keras of its own could not be resumed; that of TensorFlow 2 always could.
     may_be_old = "keras" in roots_of(draft) or not _ROOTS & roots_of(draft)
     draft.need_import("importlib", *(["inspect"] if may_be_old else []), "os", "pickle")
+    draft.need_import(*(["shutil"] if _loads_best(draft, calls) else []))
     counted = ", ".join(f'"{name}"' for name in dict.fromkeys((*_COUNTED, *own_fields(draft))))
     add_helpers(draft, calls[0], [], [
         "",
@@ -99,7 +116,7 @@ def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
         '    is_three = hasattr(model, "stateless_call")  # only Keras 3 has it',
         *(_TOO_OLD if may_be_old else []),
         f"    counted = {{{counted}}}  # by other callbacks",
-        *_BODY,
+        *(_with_files(_BODY) if _loads_best(draft, calls) else _BODY),
     ])  # fmt: skip
     for number, call in enumerate(calls, 1):
         name = "resume" if is_one else f"resume-{number}"
@@ -118,11 +135,42 @@ def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
         wrap_method(draft, call, go_on, given)
         draft.say(Kind.CHANGED, RULE, call, "goes on from its last epoch (a callback of fit)")
         tell_order(draft, call)
+    say_mapped(draft, calls[0])
     if draws_by_itself(draft):
         said = "random numbers that TensorFlow draws by itself (tf.random) start anew in each stint"
         draft.say(Kind.DIFFERS, RULE, calls[0], said, "draw them from numpy or a tf.random.Generator to have the same")
 
 
+def _loads_best(draft: Draft, calls: Sequence[cst.Call]) -> bool:
+    """Whether trainings that follow on one another save their best under one name, and load it behind."""
+    is_several = len(calls) > 1 or any(repeated_at(draft, call) is not None for call in calls)
+    loads = words_of(draft) & {"load_weights", "load_model"}
+    return is_several and bool(loads) and "ModelCheckpoint" in words_of(draft)
+
+
+def _with_files(body: Sequence[str]) -> Iterator[str]:
+    """The helper that also keeps what a ModelCheckpoint has saved: the next training writes the same file anew."""
+    for line in body:
+        yield line
+        if line == '        kept = {"epoch": 0, "slot": 0, "history": {}, "epochs": []}':
+            yield from _FILES
+        elif line.startswith("            self.kept.update(epoch=epoch"):
+            yield "            self.carry(out=True)"
+        elif line.strip() == "self.kept = pickle.load(file)":
+            yield "            self.carry(out=False)"
+
+
+#: a passed training leaves the file of a later one where the script loads its own from
+_FILES = """
+        def carry(self, out):  # what is saved as the best is of this training, and the next one writes it anew
+            saved = [each.filepath for each in self.others if type(each).__name__ == "ModelCheckpoint"]
+            for at, file in enumerate(map(str, saved)):
+                copy = "%s-%d-%d.best" % (path, self.kept["slot"], at)
+                start, end = (file, copy) if out else (copy, file)
+                if os.path.isfile(start):
+                    os.makedirs(os.path.dirname(end) or ".", exist_ok=True)
+                    shutil.copyfile(start, end)
+""".rstrip().split("\n")
 _TOO_OLD = """\
     if not is_three and "save_format" not in inspect.signature(model.save_weights).parameters:
         print("This Keras cannot save its optimizer with the weights: fit begins anew after a stop")
@@ -161,7 +209,7 @@ _BODY = """\
             kind = next((each for each in (list, tuple) if isinstance(shape, each)), None)
             return kind(map(self.plain, shape)) if kind else shape
 
-        def save(self, epoch):
+        def keep_round(self, epoch):
             if is_three and not model.built and len(model.weights) != self.first:
                 return print("Only a step builds this model: fit begins anew after a stop, unless it is built before")
             at = {id(each): number for number, each in enumerate(model.variables)} if is_three else {}
@@ -178,7 +226,7 @@ _BODY = """\
                 pickle.dump(self.kept, file)
             os.replace(path + ".pkl.part", path + ".pkl")  # only now these weights count
 
-        def load(self):
+        def take_up(self):
             with open(path + ".pkl", "rb") as file:
                 self.kept = pickle.load(file)
             if is_three and not model.built and self.kept["shape"]:
@@ -206,7 +254,7 @@ _BODY = """\
                 self.kept["history"].setdefault(key, []).append(value)
             self.kept["epochs"].append(epoch)
             if not model.stop_training:
-                self.save(epoch + 1)
+                self.keep_round(epoch + 1)
 
     def count_passes(rows):  # a dataset of TensorFlow that shuffles draws the next order with each one
         kind, passes = type(rows), []
@@ -227,13 +275,13 @@ _BODY = """\
         kinds, keep.dealt = [type(each) for each in given], [(each, count_passes(each)) for each in given]
         os.makedirs(folder, exist_ok=True)
         if os.path.exists(path + ".pkl"):
-            keep.load()
+            keep.take_up()
             words["initial_epoch"] = keep.kept["epoch"]
             for each in keep.others:
                 if type(each).__name__ == "CSVLogger":
                     each.append = True  # the rows of epochs before are there
         result = fit(*args, callbacks=[*keep.others, keep], **words)
-        keep.on_train_begin() if keep.kept["epoch"] == end else keep.save(end)
+        keep.on_train_begin() if keep.kept["epoch"] == end else keep.keep_round(end)
         for rows, kind in zip(given, kinds):
             rows.__class__ = kind
         for each in [result, *(other for other in keep.others if type(other).__name__ == "History")]:

@@ -11,7 +11,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.gathered import Gathered, gathered_fields, gathered_names
 from outlast.adapt.frameworks.makers import class_path, makers, may_run
 from outlast.adapt.resuming.generators import random_sources
-from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
+from outlast.adapt.resuming.rounds import are_alternatives, may_count, refuse_repeated, repeated_at
 from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal, call_lines
 from outlast.adapt.whole import roots_of, search
 from outlast.adapt.wrapping import add_argument, add_helpers, wrap_method
@@ -47,7 +47,8 @@ def plan_lightning(draft: Draft) -> tuple[tuple[cst.CSTNode, ...], Callable[[str
         raise Refusal(f"each process holds a part of the model ({word}), and one file cannot", calls[0],
                       'use ModelCheckpoint(save_last=True) and trainer.fit(…, ckpt_path="last")')  # fmt: skip
     for call in calls:
-        refuse_repeated(draft, call)
+        if not may_count(draft, call):
+            refuse_repeated(draft, call)
     numbers = random_sources(draft)
     return (*made, *calls), lambda value: _resume(draft, calls, made, numbers, value)
 
@@ -99,7 +100,15 @@ def _resume(
     is_one = are_alternatives(draft, calls)
     for at, call in enumerate(calls, 1):
         given = [value or "None"] if value or not is_one else []
-        given += [] if is_one else [f'"resume-{at}.ckpt"']
+        name = "resume" if is_one else f"resume-{at}"
+        if repeated_at(draft, call) is not None:
+            # A fit that is done is passed at once, and what follows comes out as before.
+            count = draft.free("fit_count")
+            draft.need_import("itertools")
+            draft.add_on_top([f"{count} = itertools.count(1)"])
+            given = [value or "None", f'"{name}-%d.ckpt" % next({count})']
+        elif not is_one:
+            given.append(f'"{name}.ckpt"')
         given += [f"gathered=[{', '.join(lists[id(call)])}]"] if lists[id(call)] else []
         wrap_method(draft, call, go_on, given)
         draft.say(Kind.CHANGED, RULE, call, "goes on from its last epoch (a callback of the Trainer)")
@@ -155,17 +164,25 @@ def _define(
     # The package was renamed with 2.0; under its old name it may be any version, and few say which.
     may_be_old = "pytorch_lightning" in roots_of(draft)
     has_own = any(argument(call, "ckpt_path") for call in calls)
+    is_many = not are_alternatives(draft, calls) or any(repeated_at(draft, call) is not None for call in calls)
     more = [
         *(["copy"] if gathered.fields else []),
         *(["inspect"] if may_be_old else []),
         "os",
-        *(["pickle"] if has_own else []),
+        *(["pickle"] if has_own or is_many else []),
     ]
     draft.need_import(*more, *([] if is_known else ["torch"]))
     takes = f" and {_TAKES}" if may_be_old else ""
+    fitted = ["            return fit(*args, **words)"]
+    if is_many:
+        fitted = [
+            fitted[0].replace("return", "result ="),
+            "            callback.leave(trainer)",
+            "            return result",
+        ]
     add_helpers(draft, calls[0], [lightning], [
         "",
-        *_callback(lightning, torch, kind, numbers, may_be_old, gathered),
+        *_callback(lightning, torch, kind, numbers, may_be_old, gathered, is_many),
         "",
         "",
         f'def {go_on}(fit, folder=None, file="resume.ckpt"{", gathered=()" if gathered.has_lists else ""}):',
@@ -185,7 +202,7 @@ def _define(
         '            os.environ.setdefault("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")',
         *(_OLD_START if may_be_old else []),
         "        try:",
-        "            return fit(*args, **words)",
+        *fitted,
         "        finally:",
         "            trainer.callbacks.remove(callback)",
         "",
@@ -195,7 +212,8 @@ def _define(
 
 
 def _callback(
-    lightning: str, torch: str, kind: str, numbers: list[tuple[str, str, str]], may_be_old: bool, gathered: Gathered
+    lightning: str, torch: str, kind: str, numbers: list[tuple[str, str, str]], may_be_old: bool, gathered: Gathered,
+    is_many: bool,
 ) -> list[str]:  # fmt: skip
     read = [f'"{key}": {how}' for key, how, _ in numbers]
     put = [how.format(f'self.state["{key}"]') for key, _, how in numbers]
@@ -236,6 +254,7 @@ def _callback(
         "    def put_back(self):",
         *("        " + line for line in put),
         "",
+        *(_leave_lines(read) if is_many else []),
         *gathered.methods(has_hook=may_be_old),
         f"    def on_train_epoch_end(self, trainer, module{', given=None' if may_be_old else ''}):",
         *gathered.again(),
@@ -246,6 +265,24 @@ def _callback(
         "        if trainer.is_global_zero:",
         '            os.replace(self.path + ".part", self.path)',
         *(gathered.inside([line.format(torch=torch) for line in _OLD_HOOKS]) if may_be_old else []),
+    ]
+
+
+def _leave_lines(read: list[str]) -> list[str]:
+    """A fit that is passed must leave the random numbers that it left when it was done: what follows draws them."""
+    return [
+        "    def leave(self, trainer):",
+        '        file = self.path + ".numbers"',
+        '        if trainer.world_size > 1 or getattr(trainer, "interrupted", False):',
+        "            return",
+        "        if os.path.exists(file):",
+        '            with open(file, "rb") as numbers:',
+        "                self.state = pickle.load(numbers)",
+        "            return self.put_back()",
+        '        with open(file + ".part", "wb") as numbers:',
+        *call_lines("            pickle.dump(", [f"{{{', '.join(read)}}}", "numbers"], ")"),
+        '        os.replace(file + ".part", file)',
+        "",
     ]
 
 

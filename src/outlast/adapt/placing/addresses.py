@@ -97,3 +97,14 @@ def tell_addresses(draft: Draft, stopped: Sequence[cst.CSTNode], *, has_hub: boo
         if is_address(text) and is_file and is_free and not isinstance(draft.parent(node), cst.Expr):
             said = f"{text!r} stays as it is: what is fetched from there is not brought by the contract"
             draft.say(Kind.DIFFERS, "downloads", node, said)
+
+
+def is_told_address(draft: Draft, call: cst.Call, place: cst.BaseExpression) -> bool:
+    """`if args.resume.startswith("https"): load_url(args.resume)`: whoever passes an address wants it fetched."""
+    if not isinstance(place, cst.Name | cst.Attribute):
+        return False
+    asked = re.compile(rf"""{re.escape(draft.source(place))}(?:\.lower\(\))?\.startswith\(\(?[rb]?["']https?\b""")
+    inside = [each for each in draft.above(call) if isinstance(each, cst.If)]
+    return any(
+        asked.match(draft.source(each.test)) and any(node is call for node in draft.below(each.body)) for each in inside
+    )

@@ -84,7 +84,8 @@ def _is_place(draft: Draft, literal: Literal) -> bool:
         is_named = parent.keyword is not None and bool(_PLACE.search(parent.keyword.value))
         # Whoever gets a folder of results in another file is to find it where it is.
         root = made.lstrip(".").partition(".")[0]
-        is_handed = "." in made and not is_library(root) and not _is_word(draft, text_of(literal))
+        is_called = parent.keyword is not None and parent.keyword.value == "name"  # what a thing is called
+        is_handed = "." in made and not is_library(root) and not is_called and not _is_word(draft, text_of(literal))
         is_place = is_named or is_handed or "/" in text_of(literal).strip("./")
         return made in ("os.path.join", "pathlib.Path") or is_place
     if isinstance(parent, cst.BinaryOperation):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import libcst as cst
 
@@ -31,6 +31,18 @@ def find_chosen(draft: Draft, options: Mapping[str, Option]) -> frozenset[str]:
     return frozenset(
         name for name, word in words.items() if any(word in asked.get(each, ()) for each in _names_of(name, links))
     )
+
+
+def find_chosen_entries(draft: Draft) -> frozenset[str]:
+    """Entries of settings that the script asks for several words: `SIZES[config["kind"]]`, `config["kind"] == "a"`."""
+    found = _asked(files_of(draft), (draft,), lambda node: spelled(draft, node))
+    return frozenset(entry for entry, words in found.items() if sum(bool(_WORD.fullmatch(each)) for each in words) > 1)
+
+
+def spelled(draft: Draft, node: cst.CSTNode) -> str:
+    """How an entry of settings is written, with the quotes of this house; nothing for anything else."""
+    is_entry = isinstance(node, cst.Subscript | cst.Attribute)
+    return draft.source(node).replace("'", '"') if is_entry else ""
 
 
 def _names_of(name: str, links: Mapping[str, set[str]]) -> set[str]:
@@ -80,24 +92,30 @@ def _parameters(files: tuple[Draft, ...]) -> dict[tuple[str, int], set[str]]:
     return found
 
 
-def _asked(files: tuple[Draft, ...]) -> dict[str, set[str]]:
-    """Name → the words that it is compared with, or that a table has under it."""
-    nodes = [node for each in files for node in each.nodes]
+def _asked(
+    files: tuple[Draft, ...], asking: tuple[Draft, ...] = (), call: Callable[[cst.CSTNode], str] | None = None
+) -> dict[str, set[str]]:
+    """Name → the words that it is compared with, or that a table has under it.
+
+    `asking`: the files that ask, where these are not all; `call`: how they call what is asked.
+    """
+    call = call or _name
     tables = {
         tail(node.targets[0].target): set(_keys(node.value))
-        for node in nodes
+        for each in files
+        for node in each.nodes
         if isinstance(node, cst.Assign) and isinstance(node.value, cst.Dict)
     }
     found: dict[str, set[str]] = defaultdict(set)
-    for node in nodes:
+    for node in (node for each in asking or files for node in each.nodes):
         if isinstance(node, cst.Comparison):
             sides = [node.left, *(each.comparator for each in node.comparisons)]
             said = {word for side in sides for word in (*_words(side), *tables.get(_name(side), ()))}
             for side in sides:
-                found[_name(side)] |= said
+                found[call(side)] |= said
         elif isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
             table = set(_keys(node.value)) or tables.get(_name(node.value), set())
-            found[_name(node.slice[0].slice.value)] |= table
+            found[call(node.slice[0].slice.value)] |= table
     found.pop("", None)
     return found
 

@@ -18,7 +18,7 @@ _DEPTH = 8
 _SAME_FOLDER = frozenset("dirname abspath realpath resolve absolute Path normpath str".split())
 
 _HOMES = frozenset({"HOME", "USERPROFILE"})
-_HERE = frozenset({"os.getcwd", "pathlib.Path.cwd"})
+HERE = frozenset({"os.getcwd", "pathlib.Path.cwd"})
 
 
 class CodeFolder:
@@ -78,7 +78,7 @@ class CodeFolder:
         if not isinstance(node, cst.Call):
             return False
         name, last, first = self._draft.resolve(node.func), tail(node.func), positional(node, 0)
-        if name in _HERE:
+        if name in HERE:
             return is_up
         if name == "os.path.join":
             behind = [inner(arg.value) for arg in node.args[1:]]

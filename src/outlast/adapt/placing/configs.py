@@ -5,7 +5,6 @@ Were their values replaced only where this file uses them, a folder would be mad
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.merges import Merge, find_merges
 from outlast.adapt.placing.others import is_filled, is_made
+from outlast.adapt.placing.shapes import FIELDS
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.tails import Tails
 from outlast.migrate.context import is_prose_call
@@ -28,10 +28,8 @@ from outlast.migrate.tree import dotted, inner, tail
 if TYPE_CHECKING:
     from outlast.adapt.placing.paths import Paths
 
-#: what makes of settings something whose entries are fields
-_FIELDS = re.compile(
-    r"OmegaConf|[Ee]asy[Dd]ict|\bedict\b|[Mm]unch|\bBox$|DictConfig|ConfigDict|DotMap|[Aa]ttr[Dd]ict|[Dd]ot[Dd]ict"
-)
+#: parts of parts that have names of their own, more than any script has
+_DEPTH = 4
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,7 @@ class Configs:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
+        self._places: dict[int, Namespaces] = {}
         self._known: dict[int, Namespaces | None] = {}
         self._merges = find_merges(draft)
         self._got = [
@@ -133,10 +132,11 @@ class Configs:
         root = chain[-1][0] if chain else None
         if not isinstance(root, cst.Name) or use.other is None:
             return None
+        whole, keys = unaliased(self._draft, root, [key for _, key in reversed(chain)])
         for name, call in self._got:
             spaces = self._handed(call)
-            if spaces is not None and spaces.at(use.other) == root.value:
-                spelled = name + "".join(f"[{_source(key)}]" for _, key in reversed(chain))
+            if spaces is not None and spaces.at(whole) == whole.value:
+                spelled = name + "".join(f"[{_source(key)}]" for key in keys)
                 return Entry(role, call, spelled, use.is_folder, (), spelled in self._set)
         return None
 
@@ -144,8 +144,9 @@ class Configs:
         """The entry of a configuration that code of another file takes by these keys; None where it cannot be set."""
         if found := self._merged(role, use, root, keys):
             return found
+        root, keys = unaliased(self._draft, root, keys)
         for name, first in self._got:
-            if Namespaces(self._draft, first).at(root) != root.value:
+            if self._spaces(first).at(root) != root.value:
                 continue
             call = self._converted(name, first)
             is_text = all(isinstance(key, str) for key in keys)
@@ -153,11 +154,17 @@ class Configs:
                 return None
             spelled, asked = name, []
             for key in keys:
-                shown = f'"{key}"' if isinstance(key, str) else _source(key)
+                shown = _source(key)
                 asked.append(f"{shown} in {spelled}")
                 spelled += f".{key}" if isinstance(key, str) else f"[{shown}]"
             return Entry(role, call, spelled, use.is_folder, (), spelled in self._set, " and ".join(asked))
         return None
+
+    def _spaces(self, call: cst.Call) -> Namespaces:
+        """Where the settings of a call are known; many places ask, and finding that out takes long in a large file."""
+        if id(call) not in self._places:
+            self._places[id(call)] = Namespaces(self._draft, call)
+        return self._places[id(call)]
 
     def _converted(self, name: str, call: cst.Call) -> cst.Call:
         """The last call that makes something else of what another one gave: `config = EasyDict(config)`."""
@@ -178,12 +185,12 @@ class Configs:
 
     def _has_fields(self, call: cst.Call) -> bool:
         """Whether entries of what a call gives are fields, which can be set."""
-        return any(_FIELDS.search(self._draft.source(each.func)) for each in (call, *self._draft.calls(call)))
+        return any(FIELDS.search(self._draft.source(each.func)) for each in (call, *self._draft.calls(call)))
 
     def _handed(self, call: cst.Call) -> Namespaces | None:
         """Where a configuration is known, if code of another file gets it, too."""
         if id(call) not in self._known:
-            spaces = Namespaces(self._draft, call)
+            spaces = self._spaces(call)
             is_out = any(
                 self._is_it(spaces, arg.value)
                 for each in self._draft.calls() if self._is_unseen(each) for arg in each.args
@@ -219,8 +226,27 @@ def keys_of(node: cst.CSTNode | None) -> Iterator[tuple[cst.BaseExpression, cst.
         node = node.value
 
 
-def _source(node: cst.BaseExpression) -> str:
+def unaliased(
+    draft: Draft, root: cst.Name, keys: Sequence[cst.BaseExpression | str]
+) -> tuple[cst.Name, Sequence[cst.BaseExpression | str]]:
+    """Settings by the name that the script got them under: `rows = config["data"]`, `rows["root"]`."""
+    for _ in range(_DEPTH):
+        function, name = draft.scope(root), root.value
+        values = [
+            each.value for each in draft.all_assigns
+            if draft.scope(each) is function and any(tail(one.target) == name for one in each.targets)
+        ]  # fmt: skip
+        chain = list(_keys(values[0])) if len(values) == 1 else []
+        if not chain or not isinstance(chain[-1][0], cst.Name):
+            break
+        root, keys = chain[-1][0], [*(key for _, key in reversed(chain)), *keys]
+    return root, keys
+
+
+def _source(node: cst.BaseExpression | str) -> str:
     """A key as it is written, with the quotes that all files share."""
+    if isinstance(node, str):
+        return f'"{node}"'
     return f'"{inner(node)}"' if isinstance(node, cst.SimpleString) else inner(node)
 
 

@@ -28,7 +28,7 @@ from outlast.adapt.placing.shared_roots import is_searched
 from outlast.adapt.placing.sinks import HELPER, Sink, is_weights_file
 from outlast.adapt.placing.sites import text_of
 from outlast.adapt.placing.sources import Use
-from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.placing.spelling import UNKNOWN, is_spelled_out
 from outlast.adapt.wrapping import add_helpers
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
@@ -164,7 +164,7 @@ class _Order:
             mine, other = mine.rstrip("/") + "/", other.rstrip("/") + "/\0"  # anything may be written there
         is_inside = use.sink.is_folder and other.startswith(mine.rstrip("/") + "/")
         is_found = "*" in mine and fnmatch.fnmatch(other, mine)
-        return is_inside or is_found or _fits(mine, other) or _fits(other, mine)
+        return is_inside or is_found or is_spelled_out(mine, other) or _fits(mine, other) or _fits(other, mine)
 
 
 def _is_training(draft: Draft, call: cst.Call) -> bool:

@@ -14,13 +14,14 @@ from outlast.adapt.placing.addresses import (
     address_file,
     find_addresses,
     is_put_together,
+    is_told_address,
     read_from_address,
     tell_addresses,
 )
 from outlast.adapt.placing.fetched import FETCH, is_left_out
 from outlast.adapt.placing.fetchers import BUILDERS, advice_on, fetched_by
 from outlast.adapt.placing.hub_files import is_told_folder
-from outlast.adapt.placing.keras_archives import find_archive, is_archive
+from outlast.adapt.placing.keras_archives import find_archive, is_archive, is_found
 from outlast.adapt.placing.keras_sets import find_keras_set, is_keras_set
 from outlast.adapt.placing.pretrained import is_keras_model, looks_into_hub
 from outlast.adapt.placing.sending import report_sending
@@ -230,6 +231,10 @@ def report_downloads(
             what = f"{tail(call.func)} downloads its data, and where it keeps it is not visible"
         if not what or id(call) in done:
             continue
+        if place is not None and is_told_address(draft, call, place):
+            said = f"{tail(call.func)} fetches only where {draft.source(place)} is an address"
+            draft.say(Kind.KEPT, RULE, call, said)
+            continue
         guarded = any(isinstance(each, cst.If) and "exists" in draft.source(each.test) for each in draft.above(call))
         may_be_there = guarded or draft.resolve(call.func) == "spacy.load"  # installed with the libraries
         kind = Kind.DIFFERS if has_network or may_be_there else Kind.HAND
@@ -240,10 +245,19 @@ def report_downloads(
     has_hub = "set_dir" in draft.words or any(
         looks_into_hub(draft, call) or is_told_folder(call) for call in draft.calls()
     )
-    tell_addresses(draft, stopped, has_hub=has_hub)
+    found = [call for call in draft.calls() if is_found(draft, call)]
+    tell_addresses(draft, [*stopped, *found], has_hub=has_hub)
 
 
 def _is_parameter(draft: Draft, node: cst.CSTNode | None) -> bool:
+    """Whether a function, or the making of an object that keeps it as a field, is given a value."""
+    if isinstance(node, cst.Attribute) and tail(node.value) == "self":
+        home = next((each for each in draft.above(node) if isinstance(each, cst.ClassDef)), None)
+        kept = [
+            each.value for each in (draft.below(home) if home is not None else ())
+            if isinstance(each, cst.Assign) and any(dotted(one.target) == dotted(node) for one in each.targets)
+        ]  # fmt: skip
+        return bool(kept) and all(isinstance(each, cst.Name) and _is_parameter(draft, each) for each in kept)
     function = draft.scope(node) if isinstance(node, cst.Name) else None
     params = (*function.params.params, *function.params.kwonly_params) if isinstance(function, cst.FunctionDef) else ()
     return any(each.name.value == tail(node) for each in params)
@@ -254,7 +268,7 @@ def _fetched(draft: Draft, call: cst.Call) -> str:
     if name == FETCH:
         return "" if is_left_out(draft, call) else f"download fetches {inner(positional(call, 0)) or 'something'}"
     is_told = _is_given(draft, call) or any(name in draft.source(call) for name in PASSED)
-    is_told = is_told or is_left_packed(draft, call)
+    is_told = is_told or is_left_packed(draft, call) or is_found(draft, call)
     if is_told or inner(positional(call, 0)) in BUILDERS:
         return ""  # it looks where the platform says, or reads files
     if name == "nltk.download" and "nltk.data.path" in draft.text:

@@ -52,6 +52,9 @@ class Elements:
             for element in node.elements:
                 part = _part(element.value, way)
                 yield from (part,) if part is not None else ()
+        elif isinstance(node, cst.ListComp | cst.SetComp | cst.GeneratorExp):
+            part = _part(node.elt, way)
+            yield from (part,) if part is not None else ()
         elif isinstance(node, cst.Dict):
             return  # its keys are names for something
         elif isinstance(node, cst.Call):

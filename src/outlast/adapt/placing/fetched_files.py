@@ -43,27 +43,41 @@ def find_asked(draft: Draft, before: Sequence[Sink], after: Sequence[Sink]) -> l
 
 
 def find_filled(draft: Draft, flow: Flow, sinks: Sequence[Sink], paths: Paths) -> list[cst.If]:
-    """Questions whether a folder of the data is there, behind which it is filled: `if not os.path.exists(ROOT):`."""
-    folders = {id(site.literal) for site in paths.sites.get(Role.DATA, ()) if site.is_folder}
+    """Questions whether something of the data is there, where it is fetched if not: `if not os.path.exists(ROOT):`."""
+    sites = paths.sites.get(Role.DATA, ())
+    texts = {site.text.rstrip("/") for site in sites if site.is_folder}
+    folders = {id(site.literal) for site in sites if site.text.rstrip("/") in texts}
+    options = {name for name, is_folder in paths.options.get(Role.DATA, {}).items() if is_folder}
+    asked: dict[int, tuple[cst.If, set[int]]] = {}
+    for sink in sinks if folders or options else ():
+        around = next((each for each in draft.above(sink.call) if isinstance(each, cst.BaseCompoundStatement)), None)
+        is_of_data = any(id(use.literal) in folders or use.option in options for use in flow.uses(sink))
+        if sink.role is None and isinstance(around, cst.If) and is_of_data:
+            asked.setdefault(id(around), (around, set()))[1].add(id(sink.call))
     found: list[cst.If] = []
-    for sink in sinks if folders else ():
-        asked = next((each for each in draft.above(sink.call) if isinstance(each, cst.BaseCompoundStatement)), None)
-        if sink.role is not None or not isinstance(asked, cst.If) or not _asks_first(draft, asked, sink.call):
-            continue
-        is_folder = any(
-            use.literal is not None and id(use.literal) in folders and not use.after for use in flow.uses(sink)
-        )
-        if is_folder and any(fetched_by(draft, call) for call in draft.calls(asked.body)):
-            found.append(asked)
+    for node, calls in asked.values():
+        there = _answer(node.test, calls)
+        filling = None if there is None else node.orelse if there else node.body
+        if filling is not None and any(fetched_by(draft, call) for call in draft.calls(filling)):
+            found.append(node)
             # What else is made on the way there needs no word.
-            inside = (node for node in draft.below(asked.body) if isinstance(node, cst.SimpleString))
-            paths.known |= {id(node) for node in inside}
+            inside = (each for each in draft.below(filling) if isinstance(each, cst.SimpleString))
+            paths.known |= {id(each) for each in inside}
     return found
 
 
-def _asks_first(draft: Draft, node: cst.If, call: cst.Call) -> bool:
-    test = node.test
-    return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not) and test.expression is call
+def _answer(test: cst.BaseExpression, there: set[int]) -> bool | None:
+    """What a condition comes out as where all that it asks for is there; None where something else decides."""
+    if id(test) in there:
+        return True
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        inside = _answer(test.expression, there)
+        return None if inside is None else not inside
+    if isinstance(test, cst.BooleanOperation):
+        sides = _answer(test.left, there), _answer(test.right, there)
+        enough = isinstance(test.operator, cst.Or)
+        return enough if enough in sides else None if None in sides else not enough
+    return None
 
 
 def tell_asked(draft: Draft, asked: Sequence[cst.If], name: str) -> None:

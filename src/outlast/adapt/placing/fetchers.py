@@ -116,10 +116,10 @@ def _weights(draft: Draft, call: cst.Call, name: str) -> str:
         return f"{tail(call.func)}(pretrained={draft.source(pretrained.value)[:30]}) may fetch weights"
     if pretrained is not None and inner(pretrained.value) and not _is_no_name(inner(pretrained.value)):
         return f"{tail(call.func)}(pretrained={draft.source(pretrained.value)}) fetches weights"
-    if weights is not None and _KNOWN_WEIGHTS.match(inner(weights.value) or draft.source(weights.value)):
+    if weights is not None and _KNOWN_WEIGHTS.match(constant(draft, weights.value) or draft.source(weights.value)):
         return f"{tail(call.func)} fetches weights"
     encoder = argument(call, "encoder_weights")
-    if encoder is not None and inner(encoder.value):
+    if encoder is not None and constant(draft, encoder.value):
         return f"{tail(call.func)}(encoder_weights={draft.source(encoder.value)}) fetches weights"
     if _ENCODERS.fullmatch(name) and encoder is None and positional(call, 2) is None:
         return f"{tail(call.func)} fetches weights: encoder_weights is 'imagenet' unless it is told"

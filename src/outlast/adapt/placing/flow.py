@@ -13,25 +13,24 @@ from typing import TypeGuard
 
 import libcst as cst
 
+from outlast.adapt.arguments.namespaces import default_of, parameters_of
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.libraries import is_library
-from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.needs import PASSED, VARIABLES, Role
 from outlast.adapt.placing import shapes
 from outlast.adapt.placing.bindings import Bindings
-from outlast.adapt.placing.code_folder import CodeFolder
+from outlast.adapt.placing.code_folder import HERE, CodeFolder
 from outlast.adapt.placing.elements import Elements
 from outlast.adapt.placing.given_settings import GivenSettings, is_get
 from outlast.adapt.placing.overwritten import Overwritten
-from outlast.adapt.placing.returned import Returned, parameters_of, told_by
-from outlast.adapt.placing.sinks import HELPER, Sink
-from outlast.adapt.placing.sources import Hop, Use, at_literal, folder_above, is_made, unwrapped
+from outlast.adapt.placing.returned import Returned, told_by
+from outlast.adapt.placing.sinks import HELPERS, Sink
+from outlast.adapt.placing.sources import Hop, Use, at_literal, folder_above, is_made, origin, unwrapped
 from outlast.adapt.placing.spelling import SAME, UNKNOWN, Spelling, cut, filled, joined, listed
 from outlast.adapt.placing.unnamed import is_unnamed
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _DEPTH = 14
-#: variables that hold a folder of the contract
-_OURS = frozenset({"OUTLAST_CHECKPOINT", *(name for name in PASSED if name.isupper())})
 
 
 class Flow:
@@ -57,6 +56,7 @@ class Flow:
         self._overwritten = Overwritten(draft, self._fields, self.spelling, self._is_held)
         self._given = GivenSettings(draft, self._single, self._assigned, lambda at: self.function_of(at) is not None)
         self._entered: dict[int, cst.Call] = {}  # functions that are followed, by the call that leads there
+        self.filled: set[int] = set()  # texts of which only what is filled in at their start is a place
 
     def uses(self, sink: Sink) -> list[Use]:
         """The sources of a path."""
@@ -102,12 +102,12 @@ class Flow:
         is_parameter = isinstance(scope, cst.FunctionDef) and name in parameters_of(scope)
         return is_parameter or (id(scope), name) in self._assigned
 
-    # ---- following
-
     def _follow(self, node: cst.CSTNode | None, use: Use, depth: int) -> Iterator[Use]:
         if depth == 0 or node is None or (isinstance(node, cst.Name) and node.value == "None"):
             return
-        if isinstance(node, cst.SimpleString | cst.FormattedString) and shapes.starts_with_text(node):
+        if use.role is Role.OUTPUT and (name := shapes.name_behind_dot(node)) is not None and not self._is_option(name):
+            yield use.before(UNKNOWN)  # joined as a whole, as if no dot stood there
+        elif isinstance(node, cst.SimpleString | cst.FormattedString) and shapes.starts_with_text(node):
             yield at_literal(node, use)
         elif isinstance(node, cst.FormattedString):
             first = node.parts[0] if node.parts else None
@@ -176,9 +176,10 @@ class Flow:
         if isinstance(parts[0], str) and parts[0]:
             yield from self._follow(text, use, depth - 1)  # the literal begins the path
             return
-        given = next((part for part in parts[1:2]), None)
+        given = next((part for part in parts[1:2] if not isinstance(part, str)), None)
+        self.filled.update({id(text)} if given is not None else ())
         rest = "".join(part if isinstance(part, str) else self.spelling.of(part) for part in parts[2:])
-        yield from self._inside(given if not isinstance(given, str) else None, use.before(rest), depth)
+        yield from self._inside(given, use.before(rest), depth)
 
     def _through_call(self, call: cst.Call, use: Use, depth: int) -> Iterator[Use]:
         name, last = self._draft.resolve(call.func), tail(call.func)
@@ -192,9 +193,9 @@ class Flow:
             parts = [UNKNOWN if arg.star else self.spelling.of(arg.value) for arg in rest_of]
             inside = replace(use.before(joined([".", *parts])[1:]), whole=first if name else None)
             yield from self._follow(first, inside, depth - 1)
-        elif (isinstance(call.func, cst.Call) and self._draft.resolve(call.func.func) == "type") or last == HELPER:
+        elif (isinstance(call.func, cst.Call) and self._draft.resolve(call.func.func) == "type") or last in HELPERS:
             yield from self._follow(positional(call, 0), unwrapped(use), depth - 1)
-        elif name in ("os.getcwd", "pathlib.Path.cwd") and use.is_folder:
+        elif name in HERE and use.is_folder:
             yield replace(use, other=call)
         elif last == "strftime" and (len(call.args) == 1 or name == "time.strftime"):
             yield from self._follow(positional(call, 0), use, depth - 1)
@@ -206,7 +207,7 @@ class Flow:
                 return
             inside = use if name == "str" else replace(use, whole=given)
             yield from self._follow(given, inside.before(joined([".", *rest])[1:]), depth - 1)
-        elif name in ("os.environ.get", "os.getenv") and inner(positional(call, 0)) in _OURS:
+        elif name in ("os.environ.get", "os.getenv") and inner(positional(call, 0)) in VARIABLES:
             yield replace(use, option="train_url")  # as good as the contract's own folder
         elif name in ("os.environ.get", "os.getenv"):
             yield from self._follow(positional(call, 1), replace(use, whole=positional(call, 1)), depth - 1)
@@ -310,7 +311,7 @@ class Flow:
     def _from_one(self, values: list[cst.BaseExpression], use: Use, depth: int) -> list[Use]:
         """The ways of several values that all begin with one thing: `root = args.data + "/a"`, elsewhere `"/b"`."""
         found = [way for value in values for way in self._follow(value, replace(use, whole=value), depth - 1)]
-        origins = {id(way.literal) if way.literal else way.option or self.source(way.other) for way in found}
+        origins = {origin(way, self.source, self.function_of) for way in found}
         return found if len(origins) == 1 and "" not in origins else []
 
     def _passed(self, function: cst.FunctionDef, name: str) -> list[cst.BaseExpression]:
@@ -330,8 +331,7 @@ class Flow:
             if tail(func) == called and is_own:
                 value = named.value if (named := argument(given, name)) else positional(given, index)
                 passed += [value] if value is not None else []
-        default = next((param.default for param in function.params.params if param.name.value == name), None)
-        default = None if tail(default) == "None" else default
+        default = default_of(function, name)
         return [*passed, *([default] if default is not None and not (entered and passed) else [])]
 
     def _through_field(self, node: cst.Attribute | cst.Subscript, use: Use, depth: int) -> Iterator[Use]:
@@ -358,21 +358,23 @@ class Flow:
             # Where no parser of this file declares it, the value itself is the source.
             yield replace(use, option=tail(node), other=node)
             return
-        if isinstance(node, cst.Subscript):
-            value = self._from_dict(node)
-            if value is not None:
-                yield from self._follow(value, replace(use, whole=value), depth - 1)
-            else:
-                yield replace(use, other=node) if self._given.holds(node) else use
+        if not (isinstance(node, cst.Attribute) and self._bound.of_field(node)) and (value := self._from_dict(node)):
+            yield from self._follow(value, replace(use, whole=value), depth - 1)
             return
-        # `self.root = args.root`: what is handed in has the same name.
-        values = [value for value in self._bound.of_field(node) if value is not node]
+        if isinstance(node, cst.Subscript):
+            yield replace(use, other=node) if self._given.holds(node) else use
+            return
+        # `self.root = args.root`, `self.root = Path(args.root) / name`: what is handed in has the same name.
+        around = [node] if owner == "self" else [node, *self._draft.above(node)]
+        values = [value for value in self._bound.of_field(node) if value not in around]
         # `self.root = join(root, self.root)`: what the class has before is a part of it. What `opt` has from elsewhere
         # stays in its place though: a folder of the contract begins at a root.
         behind = [each for each in values if shapes.is_behind(self._draft, each, node.attr.value)]
         values = (behind or values) if owner == "self" or len(behind) < len(values) else []
         if len(values) == 1:
             yield from self._follow(values[0], replace(use, whole=values[0]), depth - 1)
+        elif ways := self._from_one(values, use, depth):
+            yield from ways
         elif not values and owner and not self._bound.is_no_setting(node, owner):
             yield replace(use, other=node)
         else:
@@ -394,5 +396,5 @@ class Flow:
             value = self._single(value) if isinstance(value, cst.Name | cst.Attribute) else value
         return value
 
-    def _from_dict(self, node: cst.Subscript) -> cst.BaseExpression | None:
+    def _from_dict(self, node: cst.Subscript | cst.Attribute) -> cst.BaseExpression | None:
         return shapes.part_of(self._held_in(node.value), node)

@@ -11,7 +11,7 @@ from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, variable
 from outlast.adapt.wrapping import add_helpers
-from outlast.migrate.tree import argument, positional, tail
+from outlast.migrate.tree import argument, inner, positional, tail
 
 _FETCHES = re.compile(
     r"torch\.hub\.load_state_dict_from_url|torch\.utils\.model_zoo\.load_url|torchvision\.[\w.]+\.load_state_dict_from_url"
@@ -27,6 +27,12 @@ _HELPER = '''def weights_folder(place):
 def is_told_folder(call: cst.Call) -> bool:
     """Whether a call that fetches weights says where they are kept."""
     return tail(call.func) in ("load_state_dict_from_url", "load_url") and _folder(call) is not None
+
+
+def told_text(call: cst.Call) -> str:
+    """The folder that is named, where that is a text."""
+    folder = _folder(call)
+    return inner(folder) if isinstance(folder, cst.SimpleString) else ""
 
 
 def folder_told(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:

@@ -26,19 +26,28 @@ _HELPER = '''def get_delivered(get_file, folder):
                 there = pathlib.Path(os.path.abspath(os.path.join(root, each))).as_uri()
                 return get_file(fname, there, *given, **{"cache_dir": tempfile.mkdtemp(), **words})
         inside = os.path.join(folder, fname or names[0])  # the folder is where it would be unpacked
-        return inside if words.get("extract") or os.path.exists(inside) else folder
+        is_around = words.get("untar") and not words.get("extract") and not os.path.exists(inside)
+        return folder if is_around else inside
 
     return get if folder else get_file
 '''
 
 
 def is_archive(draft: Draft, call: cst.Call) -> bool:
-    """`get_file("facades.tar.gz", origin=URL, extract=True)`, unless the script says itself where it is put."""
-    told = [argument(call, each) for each in ("untar", "extract")]
-    is_unpacked = any(each is not None and draft.source(each.value) == "True" for each in told)
+    """`get_file("facades.tar.gz", origin=URL, extract=True)`, unless the script says itself where it is put.
+
+    With `extract=False` it is the script that unpacks it, beside what it has got.
+    """
+    is_unpacked = any(argument(call, each) is not None for each in ("untar", "extract"))
     is_placed = any(argument(call, each) is not None for each in ("cache_dir", "cache_subdir"))
-    is_done = isinstance(call.func, cst.Call) and tail(call.func.func) == _FUNCTION
-    return tail(call.func) == "get_file" and is_unpacked and not is_placed and not is_done
+    return tail(call.func) == "get_file" and is_unpacked and not is_placed and not is_found(draft, call)
+
+
+def is_found(draft: Draft, call: cst.Call) -> bool:
+    """Whether it takes the archive from a folder already, or is the call by which that is done."""
+    if isinstance(call.func, cst.Call) and tail(call.func.func) == _FUNCTION:
+        return True
+    return any(isinstance(each, cst.FunctionDef) and each.name.value == _FUNCTION for each in draft.above(call))
 
 
 def find_archive(draft: Draft, call: cst.Call, value: str) -> tuple[str, str]:
@@ -65,8 +74,6 @@ def is_unpacked_there(draft: Draft, path: cst.CSTNode, depth: int = 5) -> bool:
         return True
     names = {node.value for node in nodes if isinstance(node, cst.Name)}
     values = [
-        node.value
-        for node in draft.nodes
-        if isinstance(node, cst.Assign) and any(dotted(target.target) in names for target in node.targets)
+        node.value for node in draft.all_assigns if any(dotted(target.target) in names for target in node.targets)
     ]
     return depth > 0 and any(is_unpacked_there(draft, value, depth - 1) for value in values if value is not path)

@@ -59,6 +59,11 @@ _NO_DATA = re.compile(r"\.(?:pth?|ckpt|safetensors|onnx|html|pdf|gif|png|svg|log
 _NAMED = re.compile(r"[\w./~{}%-]*[\w}]\.(?!py$|format$)[A-Za-z][A-Za-z0-9]{1,5}")
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
 _SHOWN_AT_MOST = 3
+#: what a text is one of
+_AROUND = (cst.Element, cst.List, cst.Tuple, cst.ListComp)
+
+#: names that are made of names, more than any script has
+_DEPTH = 4
 
 
 class Leftovers:
@@ -96,6 +101,8 @@ class Leftovers:
             is_left = self._is_wired(option) or self._is_inside(option) or option.name in self._choices
             if is_left or not _is_place_option(option) or is_unread(self._draft, option):
                 continue
+            if _is_set_already(self._draft, option):
+                continue
             must = option.is_required or option.is_positional
             words = "PATH" if option.is_positional else f"{option.shown}=PATH"
             where = option.call or self._draft.first
@@ -111,10 +118,11 @@ class Leftovers:
         """Whether an option is only ever put behind a folder that follows the contract: `args.saved + args.start`."""
         loads = [node for node in self._draft.nodes if isinstance(node, cst.Attribute) and tail(node) == option.name]
         return bool(loads) and all(
-            is_middle(self._draft, node)
-            and any(isinstance(each, cst.Attribute) and tail(each) in self._wired for each in self._beside(node))
-            for node in loads
+            is_middle(self._draft, node) and (id(node) in self._done or self._is_behind_wired(node)) for node in loads
         )
+
+    def _is_behind_wired(self, node: cst.CSTNode) -> bool:
+        return any(isinstance(each, cst.Attribute) and tail(each) in self._wired for each in self._beside(node))
 
     def _beside(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """What else is in the path that a value is put into."""
@@ -215,7 +223,15 @@ class Leftovers:
             return bool(_HANDED.fullmatch(parent.keyword.value)) and not re.search(r"\s", text)
         is_joined = isinstance(parent, cst.BinaryOperation) and isinstance(parent.operator, cst.Divide)
         is_new = id(node) not in self._paths.known
-        return is_new and bool(_NAMED.fullmatch(text)) and (is_joined or isinstance(parent, cst.Arg | cst.Assign))
+        is_kept = isinstance(self._holder(node), cst.Arg | cst.Assign)
+        return is_new and bool(_NAMED.fullmatch(text)) and (is_joined or is_kept)
+
+    def _holder(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """What takes a text, alone or as one of several, also where something is filled in: `["{}.csv".format(i)]`."""
+        at = self._draft.parent(node)
+        while at is not None and (isinstance(at, _AROUND) or tail(at) == "format"):
+            at = self._draft.parent(at)
+        return at
 
     def _around(self, node: cst.CSTNode) -> str:
         """The words from which people see what a text is for."""
@@ -276,8 +292,34 @@ def _is_left(draft: Draft, node: cst.CSTNode, known: set[int]) -> bool:
         _is_aside_call(draft, node)
         or is_name
         or is_right
+        or _follows_already(draft, node)
         or _is_unused(draft, node)
         or isinstance(parent, cst.Expr | cst.ComparisonTarget | cst.Comparison)
+    )
+
+
+def _follows_already(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether the line of a place speaks of the contract's options: `args.data_url or "../rows"`."""
+    line = draft.statement(node)
+    return isinstance(line, cst.SimpleStatementLine) and _speaks_of_contract(draft, line)
+
+
+def _is_set_already(draft: Draft, option: Option) -> bool:
+    """Whether the script sets an option by one of the contract's: `if train_url: out = train_url`."""
+    for node in draft.all_assigns:
+        if not any(tail(each.target) == option.name for each in node.targets):
+            continue
+        asked = [each.test for each in draft.above(node) if isinstance(each, cst.If)]
+        if any(_speaks_of_contract(draft, each) for each in (node.value, *asked)):
+            return True
+    return False
+
+
+def _speaks_of_contract(draft: Draft, node: cst.CSTNode) -> bool:
+    return any(
+        (part.value if isinstance(part, cst.Name) else inner(part)) in PASSED
+        for part in (node, *draft.below(node))
+        if isinstance(part, cst.Name | cst.SimpleString)
     )
 
 
@@ -288,13 +330,30 @@ def _is_unused(draft: Draft, node: cst.CSTNode) -> bool:
     given = draft.parent(made) if isinstance(made, cst.Call) and tail(made.func) == "Path" else around
     given = given if isinstance(given, cst.Assign) else None
     target = given.targets[0].target if given is not None and len(given.targets) == 1 else None
-    if not isinstance(target, cst.Name) or any(target.value in other.words for other in draft.others):
+    return isinstance(target, cst.Name) and _is_unread(draft, target.value, _DEPTH)
+
+
+def _is_unread(draft: Draft, name: str, depth: int) -> bool:
+    """Whether nobody reads a name, but for others that nobody reads: `prefix = os.path.join(folder, "net")`."""
+    if not depth or any(name in other.words for other in draft.others):
         return False
-    return sum(isinstance(each, cst.Name) and each.value == target.value for each in draft.nodes) == 1
+    for each in draft.nodes:
+        if not isinstance(each, cst.Name) or each.value != name or isinstance(draft.parent(each), cst.AssignTarget):
+            continue
+        line = next((up for up in draft.above(each) if isinstance(up, cst.BaseSmallStatement)), None)
+        target = line.targets[0].target if isinstance(line, cst.Assign) and len(line.targets) == 1 else None
+        is_path = line is not None and all(
+            draft.resolve(call.func).startswith("os.path.") for call in draft.calls(line)
+        )
+        if not is_path or not isinstance(target, cst.Name) or not _is_unread(draft, target.value, depth - 1):
+            return False
+    return True
 
 
 def _is_aside_call(draft: Draft, node: cst.CSTNode) -> bool:
     calls = [each for each in draft.above(node) if isinstance(each, cst.Call)]
+    # `log.info("saved {}".format("/last.pt"))`: what is filled into a text is for whoever takes that.
+    calls = calls[1:] if len(calls) > 1 and tail(calls[0].func) == "format" else calls
     if not calls or is_prose_call(tail(calls[0].func)) or tail(calls[0].func) in _NOT_PLACES:
         return bool(calls)
     return is_of_archive(draft, calls[0])

@@ -21,13 +21,12 @@ from outlast.migrate.tree import argument, dotted, inner, positional, tail
 if TYPE_CHECKING:
     from outlast.adapt.placing.paths import Paths
 
-_DEPTH = 8
 #: what gives back what a file holds
 _READERS = re.compile(
     r"(?:json|pickle|yaml)\.(?:load|safe_load)|pandas\.read_\w+|csv\.(?:reader|DictReader)|numpy\.(?:loadtxt|genfromtxt)"
 )
 #: calls that hand out parts of what they are given, and methods that do so of what they are called on
-_THROUGH = frozenset("list sorted enumerate zip tqdm reversed tuple shuffle str".split())
+_THROUGH = frozenset("list sorted enumerate zip tqdm reversed tuple shuffle str array asarray".split())
 _PARTS = frozenset(
     "tolist to_list to_numpy strip rstrip split splitlines readlines read iterrows itertuples items values get".split()
 )
@@ -39,38 +38,55 @@ def add_listed(draft: Draft, found: Paths, sinks: Sequence[Sink], flow: Flow) ->
         is_bare = isinstance(sink.path, cst.Name | cst.Subscript | cst.Attribute)
         if sink.role is not Role.DATA or sink.is_guess or sink.is_folder or sink.makes or not is_bare:
             continue
+        if _is_open_file(draft, sink.path):
+            continue
         if not any(use.is_known for use in flow.ways(sink)) and all(_origins(draft, sink.path)):
             found.others.setdefault(Role.DATA, []).append(Use(sink, False, other=sink.path, is_many=True))
 
 
+def _is_open_file(draft: Draft, path: cst.BaseExpression) -> bool:
+    """`with open(path, "rb") as file: Image.open(file)`: what is read there has been found already."""
+    if not isinstance(path, cst.Name):
+        return False
+    opened = [each for each in draft.calls() if tail(each.func) == "open" and draft.scope(each) is draft.scope(path)]
+    homes = [draft.parent(each) for each in opened]
+    return any(
+        (isinstance(home, cst.WithItem) and home.asname is not None and tail(home.asname.name) == path.value)
+        or (isinstance(home, cst.Assign) and any(_has(draft, each.target, path.value) for each in home.targets))
+        for home in homes
+    )
+
+
 def _origins(draft: Draft, path: cst.BaseExpression) -> list[bool]:
     """For each way to a value whether it was read from a file; one that is not where nothing is known."""
-    return list(_ways(draft, path, _DEPTH)) or [False]
+    return list(_ways(draft, path, set())) or [False]
 
 
-def _ways(draft: Draft, node: cst.CSTNode, depth: int) -> Iterator[bool]:
-    if not depth:
-        yield False
-    elif isinstance(node, cst.Subscript):
-        yield from _ways(draft, node.value, depth - 1)
+def _ways(draft: Draft, node: cst.CSTNode, seen: set[int]) -> Iterator[bool]:
+    """`seen`: what was asked on the way here; a list that is made of itself (`np.array(self.paths)`) tells no more."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, cst.Subscript):
+        yield from _ways(draft, node.value, seen)
     elif isinstance(node, cst.Attribute):
         whole = list(_fields(draft, node)) if dotted(node.value) == "self" else [node.value]
-        yield from (way for each in whole for way in _ways(draft, each, depth - 1))
+        yield from (way for each in whole for way in _ways(draft, each, seen))
     elif isinstance(node, cst.Call):
         if _READERS.fullmatch(draft.resolve(node.func)):
             yield True
         elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _PARTS:
-            yield from _ways(draft, node.func.value, depth - 1)
+            yield from _ways(draft, node.func.value, seen)
         elif tail(node.func) in _THROUGH and node.args:
-            yield from _ways(draft, node.args[0].value, depth - 1)
+            yield from _ways(draft, node.args[0].value, seen)
         else:
             yield tail(node.func) == "open" and not re.search("[wax]", inner(positional(node, 1)))
     elif isinstance(node, cst.Tuple):
         # What is added to a list in pieces has a path among them; numbers and words are none.
-        ways = [list(_ways(draft, each.value, depth - 1)) for each in node.elements]
+        ways = [list(_ways(draft, each.value, seen)) for each in node.elements]
         yield any(found and all(found) for found in ways)
     elif isinstance(node, cst.Name):
-        yield from (way for each in _values(draft, node) for way in _ways(draft, each, depth - 1))
+        yield from (way for each in _values(draft, node) for way in _ways(draft, each, seen))
     else:
         yield False
 

@@ -13,9 +13,12 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.roles import Roles
+from outlast.adapt.placing.shapes import leading
+from outlast.adapt.placing.sites import text_of
+from outlast.adapt.placing.sources import Literal
 from outlast.adapt.resuming.own import is_resume
 from outlast.adapt.whole import files_of, roots_of, words_of
-from outlast.migrate.tree import argument, inner
+from outlast.migrate.tree import argument, inner, positional, tail
 
 if TYPE_CHECKING:
     from outlast.adapt.placing.paths import Paths
@@ -34,8 +37,10 @@ OPTION_NAMES = {
         rf"snapshots?|tensorboard|export|summary|summaries){_FOLDER}|models?_?(?:dir|folder)|output|outf?|results?|train_url"
     ),
     Role.WEIGHTS: re.compile(
-        r"(?:pre_?train(?:ed)?|init(?:ial)?|trained|backbone|start|finetune)_?"
-        r"(?:model|weights?|ckpt|checkpoint|from)?(?:_?(?:path|file|dir))?|weights?(?:_?(?:path|file))?|"
+        r"(?:pre_?train(?:ed)?|finetune)_?(?:model|weights?|ckpt|checkpoint|from)?(?:_?(?:path|file|dir))?|"
+        # `--backbone resnet50` and `--init xavier` choose something.
+        r"(?:init(?:ial)?|trained|backbone|start)_?(?:model|weights?|ckpt|checkpoint|from)(?:_?(?:path|file|dir))?|"
+        r"(?:init(?:ial)?|trained|backbone|start)_?(?:path|file|dir)|weights?(?:_?(?:path|file))?|"
         r"load_(?:from|model|weights?|ckpt|checkpoint|pretrained|path|file)(?:_?(?:path|file))?|ckpt|checkpoint"
     ),
 }
@@ -53,12 +58,26 @@ _SAYS_FOLDER = re.compile(r"\b(?:folder|dir|directory|root)\b", re.I)
 FOLDERS = re.compile(r"(?:dir|folder|root|directory)s?$", re.I)
 _SPLITS = re.compile("train|val|dev|test|eval")
 _DATA_FILES = re.compile("(?:train|training|valid|validation|val|dev|test|eval|data|input)_(?:data_)?files?")
+#: what reads nothing but settings
+_PARSES = re.compile(r"(?:ruamel\.)?yaml\.|tomllib\.|toml\.load|omegaconf\.OmegaConf\.load")
 #: by these all options can be read without a word of their names
 _TAKES_ALL = frozenset(
     {"vars", "getattr", "__dict__", "_get_kwargs", "setattr", "from_dict", "asdict", "from_argparse_args", "initialize"}
 )
 #: names of options that hold places, whatever for
 PLACES = re.compile(r"\w*(?:dir|path|folder|root|file|directory)s?|out|output|outf|results?|data|ckpt|checkpoint")
+
+
+def reads_settings(draft: Draft, call: cst.Call) -> bool:
+    """Whether what a call opens is parsed as settings: `with open(args.opt) as file:`, `yaml.safe_load(file)`."""
+    holder = draft.parent(call)
+    name = ""
+    if isinstance(holder, cst.WithItem) and holder.asname is not None:
+        name = tail(holder.asname.name)
+    elif isinstance(holder, cst.Assign):
+        name = tail(holder.targets[0].target)
+    given = (positional(each, 0) for each in draft.calls(draft.scope(call)) if _PARSES.match(draft.resolve(each.func)))
+    return any(each is call or (name and isinstance(each, cst.Name) and each.value == name) for each in given)
 
 
 def is_place(option: Option) -> bool:
@@ -107,6 +126,7 @@ def add_named(draft: Draft, found: Paths, options: dict[str, Option], judge: Rol
         and not judge.is_word(name)
         and not _is_cache(draft, name)
         and not is_unread(draft, option)
+        and not _is_only_behind(draft, name)
     ]
     for role, pattern in OPTION_NAMES.items():
         named = [name for name in free if pattern.fullmatch(name) and _may_be_folder(options[name])]
@@ -133,7 +153,9 @@ def is_unread(draft: Draft, option: Option) -> bool:
     """Whether no file of the program speaks of an option, and none takes all options together."""
     words = words_of(draft)
     is_seen = all(is_library(root) or root.lstrip(".") in draft.seen for root in roots_of(draft))
-    if not is_seen or words & _TAKES_ALL:
+    if not is_seen or (
+        words & _TAKES_ALL and any(_may_take_all(each, node) for each in files_of(draft) for node in each.nodes)
+    ):
         return False
     return not any(
         isinstance(node, cst.Name) and node.value == option.name and not isinstance(each.parent(node), cst.Param)
@@ -142,12 +164,43 @@ def is_unread(draft: Draft, option: Option) -> bool:
     )
 
 
+def _may_take_all(draft: Draft, node: cst.CSTNode) -> bool:
+    """Whether options may be read together here; `vars(settings)` of what another file is named by are others."""
+    if not isinstance(node, cst.Name) or node.value not in _TAKES_ALL:
+        return False
+    call = draft.parent(node)
+    held = positional(call, 0) if isinstance(call, cst.Call) and call.func is node else None
+    return not (isinstance(held, cst.Name) and draft.resolve(held))
+
+
 def _is_cache(draft: Draft, name: str) -> bool:
     """Whether an option only says where a library keeps what it has fetched: `cache_dir=args.data_dir`."""
     loads = [node for node in draft.nodes if isinstance(node, cst.Attribute) and node.attr.value == name]
     around = [draft.parent(node) for node in loads]
     words = [each.keyword.value if isinstance(each, cst.Arg) and each.keyword is not None else "" for each in around]
     return bool(words) and all("cache" in word for word in words)
+
+
+def _is_only_behind(draft: Draft, name: str) -> bool:
+    """Whether an option is never more than the end of a text: a place there would follow another one."""
+    reads = [
+        (each, node)
+        for each in files_of(draft)
+        for node in each.nodes
+        if isinstance(node, cst.Attribute) and node.attr.value == name
+    ]
+    return bool(reads) and all(_ends_text(each, node) for each, node in reads)
+
+
+def _ends_text(draft: Draft, node: cst.CSTNode) -> bool:
+    """`f"{name}{args.suffix}"`, `"runs/" + args.name`; of `f"./{args.out}"` the option is all."""
+    whole = node
+    around = draft.parent(node)
+    while isinstance(around, cst.BinaryOperation | cst.FormattedStringExpression | cst.FormattedString):
+        whole, around = around, draft.parent(around)
+    *_, first = before = list(leading(whole))
+    is_dot = isinstance(first, Literal) and not text_of(first).strip("./")
+    return not is_dot and not any(each is node for each in before)
 
 
 def _may_be_folder(option: Option) -> bool:

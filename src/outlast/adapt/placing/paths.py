@@ -15,6 +15,7 @@ from outlast.adapt.placing.asked import add_asked
 from outlast.adapt.placing.choosing import find_chosen
 from outlast.adapt.placing.configs import Entry, take_entries
 from outlast.adapt.placing.flow import Flow
+from outlast.adapt.placing.given_settings import is_settings
 from outlast.adapt.placing.implied import Implied, find_implied
 from outlast.adapt.placing.kept_places import add_kept
 from outlast.adapt.placing.keras_archives import is_unpacked_there
@@ -30,28 +31,31 @@ from outlast.adapt.placing.options import (
     add_told,
     is_folder_option,
     is_place,
+    reads_settings,
 )
 from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import is_question
 from outlast.adapt.placing.rebound import gather, join_once
 from outlast.adapt.placing.roles import Roles, by_look
 from outlast.adapt.placing.saving import may_save
+from outlast.adapt.placing.settings_files import is_beside_settings, is_read_as_settings
+from outlast.adapt.placing.shapes import name_behind_dot
 from outlast.adapt.placing.shared_roots import data_of
 from outlast.adapt.placing.siblings import add_siblings
 from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights, reads_itself
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
+from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.placing.travelling import lies_among, may_travel
 from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen, without_given
 from outlast.adapt.resuming.live import is_live
 from outlast.adapt.resuming.own import is_resume
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, inner, tail
+from outlast.migrate.tree import argument, tail
 
 _SHOWS_CODE = re.compile(r"['\"][^'\"]*\.(?:ya?ml|toml|ini|cfg)['\"]\)*$", re.I)
-#: read beside data that lies elsewhere, it is a list of names or the like
-_BESIDE_CODE = re.compile(r"(?:\./)?[\w.-]+\.(?:json|txt|names)")
 #: a relative path that stays below
-_BELOW = re.compile(r"[\w-][^\\]*$")
+_BELOW = re.compile(r"(?![A-Za-z]:)[\w-][^\\]*$")
 _SHOWN = re.compile(r"['\"][^'\"]*[/\\][^'\"]*['\"]")
 #: What is a path beyond doubt: it has folders, or the suffix of a file with data.
 _LOOKS = re.compile(
@@ -59,7 +63,7 @@ _LOOKS = re.compile(
 )
 #: folders that a reader elsewhere gets by a bare word: `load_dataset("data")`
 _DATA_FOLDER = re.compile(r"data|datasets?|inputs?|images|imgs|corpus")
-_NOT_FILES = re.compile(r"[a-z0-9]+://|/dev/(?!shm/)|/proc/|/sys/", re.I)
+_NOT_FILES = re.compile(r"[a-z0-9]{2,}://|/dev/(?!shm/)|/proc/|/sys/", re.I)
 
 
 @dataclass
@@ -121,6 +125,8 @@ def find_paths(
     words = Words(draft, flow, ways)
     found.written = [(use, flow.full(use)) for use in ways if use.role is Role.OUTPUT]
     saved = {full for use, full in found.written if use.literal is not None}
+    # Whoever reads, or asks for, what is saved under the name that an option begins means that file.
+    named = {(use.option, use.after) for use, _ in found.written if use.option and use.is_stem}
     found.made = frozenset(
         {flow.spelling.of(sink.path) for sink in every if sink.makes}
         | {flow.full(use) for use in ways if use.sink.makes and use.literal is not None}
@@ -153,20 +159,26 @@ def find_paths(
             if use.sink.is_named and use.option in options:
                 continue  # of options their own names tell, below
             whole = words.cut_option(use, declared.get(use.option)) or words.cut_option(use, options.get(use.option))
-            if whole is not None and use.role is not None:
-                found.wraps.setdefault(use.role, []).append(Wrap(use, whole, flow.spelling.of(whole)))
+            role = Role.OUTPUT if (use.option, use.after) in named else use.role
+            if whole is not None and role is not None:
+                found.wraps.setdefault(role, []).append(Wrap(use, whole, flow.spelling.of(whole)))
                 continue
             if use.role is None or not _is_text(options, use.option) or use.option in passed:
                 continue
             if use.role is Role.WEIGHTS and (judge.is_word(use.option) or is_resume(use.option)):
                 continue  # what a script goes on from by its own flag is no input: `plan_resume` speaks of it
-            if use.role is Role.DATA and (CODE_FILE.search(options[use.option].default) or SETTINGS.search(use.option)):
+            is_aside = CODE_FILE.search(options[use.option].default) or SETTINGS.search(use.option)
+            if use.role is Role.DATA and (is_aside or reads_settings(draft, use.sink.call)):
                 continue  # settings travel with the code
             if not use.sink.is_guess or use.is_folder or is_place(options[use.option]):
                 _add_option(found, use, options[use.option])
                 found.fed.add(id(use.sink.call))
         elif use.other is not None and use.role is not None and (not use.sink.is_guess or _is_named_place(use.other)):
-            if use.role is Role.DATA and _is_beside_settings(draft, use.other):
+            if use.role is Role.DATA and (
+                is_beside_settings(draft, use.other) or is_read_as_settings(draft, use.sink.call)
+            ):
+                continue
+            if use.sink.is_guess and is_settings(draft, use.sink.path, use.other):
                 continue
             is_folder = use.is_folder or is_cut(draft, use.other) or bool(FOLDERS.search(tail(use.other)))
             found.others.setdefault(by_look(use, tail(use.other)), []).append(replace(use, is_folder=is_folder))
@@ -181,22 +193,18 @@ def find_paths(
         apart = data_of(draft, flow, uses) if roles.get(id(uses[0].literal)) is Role.OUTPUT else []
         found.others.setdefault(Role.DATA, []).extend(apart)
         found.fed.update(id(use.sink.call) for use in apart)
-    has_data = (
-        has_data
-        or bool(found.options.get(Role.DATA) or found.others.get(Role.DATA))
-        or any(
-            roles.get(id(literal)) is Role.DATA and "/" in text_of(literal).removeprefix("./")
-            for literal in (uses[0].literal for uses in groups)
-            if literal is not None
-        )
-    )
+    literals = [uses[0].literal for uses in groups if uses[0].literal is not None]
+    read = [text_of(each) for each in literals if roles.get(id(each)) is Role.DATA]
+    has_data = has_data or bool(found.options.get(Role.DATA) or found.others.get(Role.DATA))
+    has_data = has_data or any("/" in each.removeprefix("./") for each in read)
+    read += [options[name].default for name in found.options.get(Role.DATA, ()) if name in options]
     for uses in groups:
         literal = uses[0].literal
         assert literal is not None
         role, text = roles.get(id(literal)), text_of(literal)
-        if role is Role.DATA and _BESIDE_CODE.fullmatch(text) and has_data and tail(uses[0].sink.call.func) == "open":
-            draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
-            continue
+        is_elsewhere = has_data or _has_root(flow, ways)
+        may_stay = may_travel(text, read, is_elsewhere=is_elsewhere) or lies_among(draft.seen, text)
+        may_stay = role is Role.DATA and may_stay
         is_way = all(use.sink.makes or use.role is None for use in uses)
         if role is Role.DATA and is_way and _holds_others(text, groups):
             continue  # the way to the data, which is there on the platform
@@ -209,16 +217,18 @@ def find_paths(
             is_folder = any(_is_folder(use, text) for use in uses) and not any(use.is_stem for use in uses)
             is_here = not text.strip("./") and all(use.sink.path is literal for use in uses)
             is_asked = all(map(is_question, uses))
-            found.sites.setdefault(role, []).append(Site(literal, text, is_folder, is_here, is_asked=is_asked))
+            may_stay = may_stay and not is_asked and all(use.role is None or use.sink.opens for use in uses)
+            site = Site(literal, text, is_folder, is_here, is_asked=is_asked, may_stay=may_stay)
+            found.sites.setdefault(role, []).append(site)
             found.fed.update(id(use.sink.call) for use in uses)
             found.makes += [(use.sink, literal) for use in uses if use.sink.makes]
-    unknown = [wrap for wrap in find_unknown(flow, ways) if not _is_passed_in(draft, flow, wrap.use)]
+    unknown = [wrap for wrap in find_unknown(draft, flow, ways) if not _is_passed_in(draft, flow, wrap.use)]
     found.wraps.setdefault(Role.OUTPUT, []).extend(gather(draft, flow, words, unknown))
-    literals = [site.literal for site in found.sites.get(Role.OUTPUT, ())]
-    found.wraps[Role.OUTPUT] = join_once(found.wraps[Role.OUTPUT], ways, literals)
+    written = [site.literal for site in found.sites.get(Role.OUTPUT, ())]
+    found.wraps[Role.OUTPUT] = join_once(found.wraps[Role.OUTPUT], ways, written)
     ours = {id(node) for call in draft.calls() if tail(call.func) == HELPER for node in draft.below(call)}
     found.seen = set(by_literal) | ours
-    found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)} | ours
+    found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)} | ours | flow.filled
     add_asked(draft, found, ways)
     _gather_others(draft, found, words)
     add_listed(draft, found, every, flow)
@@ -237,6 +247,14 @@ def find_paths(
 def _source(draft: Draft, use: Use) -> str:
     """An option, or a value of a configuration, that a path begins with."""
     return use.option or (draft.source(use.other) if use.other is not None else "")
+
+
+def _has_root(flow: Flow, ways: Sequence[Use]) -> bool:
+    """Whether data lies in a folder that a function of the file is given."""
+    return any(
+        use.role is Role.DATA and hop.is_folder and isinstance(hop.node, cst.Name) and flow.function_of(hop.node)
+        for use in ways if not use.sink.is_guess and not use.is_known for hop in use.hops[-1:]
+    )  # fmt: skip
 
 
 def _is_passed_in(draft: Draft, flow: Flow, use: Use) -> bool:
@@ -264,6 +282,7 @@ def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
         and not any(name in source for name in PASSED)
         and not is_unpacked_there(draft, sink.path)
         and not reads_itself(draft, sink.path)
+        and name_behind_dot(sink.path) is None
     ):
         draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not certain")
     return uses
@@ -275,16 +294,23 @@ def _is_text(options: dict[str, Option], name: str) -> bool:
 
 def _gather_others(draft: Draft, found: Paths, words: Words) -> None:
     """A folder of a configuration that is written to and read from holds results, whoever else takes it."""
-    written = {draft.source(use.other) for use in found.others.get(Role.OUTPUT, []) if use.other is not None}
+    written = {_spelled(draft, use) for use in found.others.get(Role.OUTPUT, [])} - {""}
     for role in (Role.WEIGHTS, Role.DATA):
         # What a script goes on from by its own flag is no input: `plan_resume` speaks of it.
         uses = [use for use in found.others.get(role, []) if role is Role.DATA or not is_resume(tail(use.other))]
-        own = [use for use in uses if use.other is not None and draft.source(use.other) in written]
+        own = [use for use in uses if _spelled(draft, use) in written]
         found.others[role] = [use for use in uses if use not in own]
         found.others.setdefault(Role.OUTPUT, []).extend(own)
     inside = {id(node) for node in found.nodes()}
     for role, uses in found.others.items():
         found.others[role] = [*uses, *words.alike(uses, inside)]
+
+
+def _spelled(draft: Draft, use: Use) -> str:
+    """How a place of a configuration is written; below the folder of the code with what is there: `ROOT / cfg.data`."""
+    around = draft.parent(use.other) if use.other is not None else None
+    is_root = isinstance(around, cst.BinaryOperation) and around.left is use.other and use.after[:2] == f"/{UNKNOWN}"
+    return draft.source(around if is_root and around is not None else use.other) if use.other is not None else ""
 
 
 def _add_option(found: Paths, use: Use, option: Option) -> None:
@@ -305,15 +331,6 @@ def _add_option(found: Paths, use: Use, option: Option) -> None:
     # `--out ./net` for `./net`, `./net_0` and `./net_1`: below the contract's folder they need their name.
     if role is Role.OUTPUT and use.option in found.stems and option.default.strip("./"):
         names[use.option] = False
-
-
-def _is_beside_settings(draft: Draft, node: cst.CSTNode) -> bool:
-    """`run.parent / "options.yaml"`: a folder in which settings are looked for."""
-    parent = draft.parent(node)
-    if isinstance(parent, cst.BinaryOperation):
-        return bool(CODE_FILE.search(inner(parent.right)))
-    call = draft.parent(parent) if isinstance(parent, cst.Arg) else None
-    return isinstance(call, cst.Call) and any(CODE_FILE.search(inner(arg.value)) for arg in call.args)
 
 
 def _is_named_place(node: cst.BaseExpression) -> bool:
@@ -356,7 +373,8 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
 def _is_read_below(use: Use) -> bool:
     """Whether data is read that lies somewhere below a folder."""
     is_read = use.role in (Role.DATA, None)  # `os.path.isdir` only asks
-    return is_read and not use.sink.is_guess and not use.sink.makes and bool(use.after.strip("/"))
+    is_below = bool(use.after.strip("/")) or use.sink.is_root
+    return is_read and not use.sink.is_guess and not use.sink.makes and is_below
 
 
 def _holds_others(text: str, groups: Sequence[Sequence[Use]]) -> bool:

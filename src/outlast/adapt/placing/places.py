@@ -18,6 +18,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.apart import by_name, is_way, last_name, tell_last_names
 from outlast.adapt.placing.executed import set_again
+from outlast.adapt.placing.made_elsewhere import is_made_by_function
 from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import stem_of
 from outlast.adapt.placing.paths import Paths
@@ -25,6 +26,7 @@ from outlast.adapt.placing.sites import Site, declaring, enclosed, length_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.spelling import UNKNOWN
 from outlast.adapt.placing.tails import Tails
+from outlast.adapt.placing.travelling import look_first
 from outlast.adapt.placing.words import Wrap
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, opening, tail
@@ -50,7 +52,8 @@ class Places:
 
     @property
     def every(self) -> list[Site]:
-        return [*self.sites, *self.elsewhere]
+        # A list in a folder of its own shows which folder the others are told from.
+        return [site for site in (*self.sites, *self.elsewhere) if not site.may_stay or "/" in site.text[2:]]
 
     def unrelated(self) -> str:
         """Places that no folder holds together; empty where there is one."""
@@ -67,15 +70,18 @@ class Places:
 
     def tops(self) -> list[str]:
         """The folders that the contract's must hold, where they have nothing in common, or begin at different ones."""
-        rests = [(site.text[self.cut(site) :].lstrip("/"), site.is_folder) for site in self.every]
-        if any(self.cut(site) > len(base_of(site.text).rstrip("/")) for site in self.every):
+        every = [site for site in self.every if not site.may_stay]
+        rests = [(site.text[self.cut(site) :].lstrip("/"), site.is_folder) for site in every]
+        if any(self.cut(site) > len(base_of(site.text).rstrip("/")) for site in every):
             # A folder that is only looked at, and all that is read in one below it: `os.walk("rows")`, `"rows/a/x"`.
             below = [rest for rest, _ in rests if rest]
             named = {rest.split("/")[0] for rest in below}
             is_around = len(below) < len(rests) and all("/" in rest for rest in below)
             return sorted(named) if is_around and len(named) == 1 else []
         found = sorted({rest.split("/")[0] for rest, is_folder in rests if rest and ("/" in rest or is_folder)})
-        return found if len(found) > 1 or not self._has_one_base() else []
+        # One of several models, or beside what is looked for where it was, too.
+        is_beside = (self.role is Role.WEIGHTS and bool(self.wraps)) or len(every) < len(self.every)
+        return found if len(found) > 1 or is_beside or not self._has_one_base() else []
 
     def _has_one_base(self) -> bool:
         """Whether all that are not absolute are told from one folder: `../data/x` and `data/y` are not."""
@@ -89,7 +95,7 @@ class Places:
         base = base_of(site.text)
         near = [each for each in self.every if not each.is_absolute]
         # What is joined as a whole keeps its folders; a path that shares them must do so, too.
-        is_apart = any("/" in wrap.text for wrap in self.wraps)
+        is_apart = any("/" in wrap.text or self.role is Role.WEIGHTS for wrap in self.wraps)
         common = _common([_names(each) for each in near]) if self._has_one_base() and not is_apart else []
         return len(base) + length_of(site.text[len(base) :], len(common)) if common else len(base.rstrip("/"))
 
@@ -115,7 +121,7 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
     is_filled = any(site.is_formatted or _filled_in(draft, site.literal) is not None for site in sites)
     texts = {site.text for site in places.every}
     stems = {site.text for site in places.every if not (site.is_asked and stem_of(site.text, texts))}
-    if role is Role.WEIGHTS and len(stems) == 1 and not is_filled:
+    if role is Role.WEIGHTS and len(stems) == 1 and not is_filled and not places.wraps:
         for site in sites:
             given, source, part = value.at(site.literal), draft.source(site.literal), stem_of(site.text, stems)
             new = f'{given} + "{site.text[len(part) :]}" if {given} else {source}' if part else f"{given} or {source}"
@@ -125,6 +131,11 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
             advice = "" if site.is_asked else declaring(name, is_folder=site.is_folder)
             _change(draft, site.literal, enclosed(draft, site.literal, new), name, advice)
         return True
+    loose = [site for site in sites if site.may_stay]
+    for site in loose:
+        look_first(draft, site, value.at(site.literal), name)
+    sites = [site for site in sites if not site.may_stay]
+    places = replace(places, elsewhere=[*places.elsewhere, *loose])
     opaque = [site for site in sites if site.is_opaque]
     for site in opaque:
         _change(draft, site.literal, _of_elsewhere(draft, site, value.at(site.literal), places.opaque(site)), name)
@@ -134,7 +145,12 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
         found = [site for site in sites if site.is_folder and not site.is_open and not site.is_here]
         for site in found:
             given, source = value.at(site.literal), draft.source(site.literal)
-            tails = Tails(draft, role, [""] * 2, is_whole=_is_choice(draft, site.literal))
+            is_near = role is Role.DATA and not base_of(site.text).startswith(("..", "~")) and not site.is_absolute
+            is_whole = _is_choice(draft, site.literal)
+            if is_near and not is_whole:
+                look_first(draft, site, given, name)
+                continue
+            tails = Tails(draft, role, [""] * 2, is_whole=is_whole)
             new = enclosed(draft, site.literal, f"{tails.of(given, source)} if {given} else {source}")
             draft.say(Kind.CHANGED, "paths", site.literal, f"{source} is looked for {tails.said} in --{name}")
             draft.replace(site.literal, new)
@@ -357,7 +373,7 @@ def _needed(draft: Draft, use: Use, full: str, cut: int, made: set[str]) -> set[
         return set()
     rest = folder[cut:].strip("/")
     static = rest.partition(UNKNOWN)[0]
-    if _OPEN.search(rest) and _makes_parent(draft, use):
+    if _OPEN.search(rest) and (_makes_parent(draft, use) or is_made_by_function(draft, use)):
         return set()
     if _OPEN.search(rest):
         static = _OPEN.split(rest)[0].rpartition("/")[0]

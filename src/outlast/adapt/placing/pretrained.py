@@ -14,6 +14,7 @@ import libcst as cst
 from outlast.adapt.arguments.setup import Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
+from outlast.adapt.placing.addresses import is_told_address
 from outlast.adapt.placing.fetchers import KERAS_MODEL, constant, is_told_place, takes_known_name
 from outlast.adapt.placing.hub_files import folder_told, is_told_folder, take_folders
 from outlast.adapt.placing.keras_weights import FETCHED, may_be_fetched
@@ -98,7 +99,8 @@ class Pretrained:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         calls = list(draft.calls())
-        self.torch = [] if "set_dir" in draft.words else [call for call in calls if looks_into_hub(draft, call)]
+        hub = [call for call in calls if looks_into_hub(draft, call) and not _is_asked_for(draft, call)]
+        self.torch = [] if "set_dir" in draft.words else hub
         #: those that are told where to keep what they fetch
         self.told = [call for call in calls if folder_told(draft, call) is not None]
         self.keras = [call for call in calls if is_keras_model(draft, call)]
@@ -180,6 +182,12 @@ class Pretrained:
     def _say(self, call: cst.Call, name: str, holds: str) -> None:
         said = f"{_called(call)} takes its weights from --{name} when that is given"
         self._draft.say(Kind.CHANGED, RULE, call, said, f"declare them: outlast run … --data {name}=PLACE, {holds}")
+
+
+def _is_asked_for(draft: Draft, call: cst.Call) -> bool:
+    """Whether somebody passes the address that is fetched from: no input stands for that."""
+    place = positional(call, 0)
+    return place is not None and is_told_address(draft, call, place)
 
 
 def _called(call: cst.Call) -> str:

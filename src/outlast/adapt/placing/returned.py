@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from outlast.adapt.arguments.namespaces import parameters_of
 from outlast.adapt.draft import Draft
 from outlast.adapt.placing.shapes import asks_for_absolute, leading
 from outlast.migrate.tree import dotted, inner, tail
@@ -64,10 +65,6 @@ class Returned:
                 return name
             node = value
         return name
-
-
-def parameters_of(function: cst.FunctionDef) -> list[str]:
-    return [param.name.value for param in function.params.params]
 
 
 def told_by(draft: Draft, call: cst.Call) -> tuple[cst.BaseExpression, cst.Call]:

@@ -14,10 +14,12 @@ from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.parts import is_question, stem_of
 from outlast.adapt.placing.sites import text_of
 from outlast.adapt.placing.sources import Use
-from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.placing.spelling import UNKNOWN, is_spelled_out
 from outlast.migrate.tree import dotted, inner, tail
 
 _WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
+#: how files with weights end, where the script saves them itself
+_SAVED = re.compile(r"\.(?:pth?|ckpt|safetensors|h5|hdf5|keras|weights)$", re.I)
 #: not the latest weights, and not those that were trained
 _DATA_FILE = re.compile(r"data|train(?!ed)|(?<!la)test|val|label|feature|image", re.I)
 _MODELS = re.compile(r"(?:^|[/\\])models?[/\\]", re.I)
@@ -27,6 +29,8 @@ RESULTS = re.compile(r"out|result|save|ckpt|checkpoint|log|run|snapshot|pred|fig
 _EITHER = frozenset({"load", "open", "read_bytes", "loadtxt"})
 #: what is filled into a literal
 _OPEN = re.compile(r"%[-0-9.]*[a-zA-Z]|\{[^{}]*\}")
+#: how an address begins: what may be one is no word, and else a place
+_SCHEME = re.compile("https?|ftps?|s3|gs|hdfs|oss|obs")
 
 
 class Roles:
@@ -127,10 +131,13 @@ class Roles:
             (_folder(use), use.sink.call)
             for text, use in places if chosen.get(text) is Role.OUTPUT or (text in made and use.sink.makes)
         ]  # fmt: skip
-        written = {_path(use) for text, use in places if chosen.get(text) is Role.OUTPUT and use.role is Role.OUTPUT}
+        saved = [use for text, use in places if chosen.get(text) is Role.OUTPUT and use.role is Role.OUTPUT]
+        written = {_path(use) for use in saved}
         for text, use in places:
             role = chosen.get(text)
             if role is Role.DATA and use.role is Role.DATA and _path(use) in written:
+                yield text
+            if role in (Role.DATA, Role.WEIGHTS) and self._is_saved_here(use, saved):
                 yield text
             if role is Role.DATA and (self._gathers(text, use, places, chosen) or _is_one_of(text, places, chosen)):
                 yield text
@@ -148,12 +155,26 @@ class Roles:
             ):
                 yield text
 
+    def _is_saved_here(self, use: Use, saved: Sequence[Use]) -> bool:
+        """Whether a file was saved before, beside the script: `load("/content/net.pt")` behind `save(net, "net.pt")`.
+
+        Somebody has spelled the folder in which the script runs.
+        """
+        return any(
+            is_spelled_out(_path(use), _path(each)) and self._moments.is_later(use.sink.call, each.sink.call)
+            for each in saved
+        )
+
     def _gathers(self, text: str, use: Use, places: Sequence[tuple[str, Use]], chosen: dict[str, Role]) -> bool:
-        """Whether a pattern finds what was written before: `glob("image*.png")` behind `savefig(f"image_{n}.png")`."""
-        return "*" in text and any(
+        """Whether a pattern finds what was written before: `glob("image*.png")` behind `savefig(f"image_{n}.png")`.
+
+        Weights that the script saves itself are its own, also where it looks for them first, to go on from them.
+        """
+        pattern = text + use.after
+        return "*" in pattern and any(
             chosen.get(other) is Role.OUTPUT
-            and _is_found(written, text)
-            and self._moments.is_later(use.sink.call, written.sink.call)
+            and _is_found(written, pattern)
+            and (_SAVED.search(pattern) or self._moments.is_later(use.sink.call, written.sink.call))
             for other, written in places
         )
 
@@ -246,7 +267,7 @@ def choices(draft: Draft) -> set[str]:
 def _is_wordy(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.List | cst.Tuple | cst.Set):
         return any(_is_wordy(element.value) for element in node.elements)
-    return bool(inner(node)) and not re.search(r"[/.~]", inner(node))
+    return bool(inner(node)) and not re.search(r"[/.~]", inner(node)) and not _SCHEME.fullmatch(inner(node))
 
 
 def by_look(use: Use, text: str) -> Role:
@@ -256,7 +277,7 @@ def by_look(use: Use, text: str) -> Role:
     is_either = tail(use.sink.call.func) in _EITHER
     if use.role is Role.DATA and not use.is_folder and is_either and _WEIGHT_FILE.search(name):
         return Role.WEIGHTS
-    is_load = tail(use.sink.call.func) == "load"
+    is_load = tail(use.sink.call.func) == "load" and not use.sink.is_state
     if use.role is Role.WEIGHTS and is_load and _DATA_FILE.search(text) and not _WEIGHT_FILE.search(text[:-4]):
         # A model may be called after its data, which its folder is then.
         is_model = _MODELS.search(text) is not None and not _DATA_FILE.search(re.split(r"[/\\]", text)[-1])

@@ -19,16 +19,27 @@ _LOADS = re.compile(r"_*(?:load|restore|read)", re.I)
 _DRAWS = re.compile(
     r"(?:box|violin)?plot|plot_(?:surface|wireframe|trisurf|date)|(?:add_)?subplots?(?:_adjust|_mosaic)?"
 )
+#: packages that only bring data
+_FETCHES = frozenset({"download", "gdown", "wget", "kagglehub"})
 
 
 def may_save(draft: Draft) -> bool:
     """Whether anything may be written: by a call that sounds like it, or by code that is not seen."""
-    is_open = any(not is_library(root) and root.lstrip(".") not in draft.seen for root in roots_of(draft))
+    is_open = any(
+        not is_library(root) and root.lstrip(".") not in draft.seen and root not in _FETCHES for root in roots_of(draft)
+    )
     # What a function of the program does is seen in it.
     files = files_of(draft)
     known = {name for each in files for name in (*each.function_names, *_tuples(each))}
-    names = {tail(call.func) for each in files for call in each.calls() if not _only_draws(each, call)} - known
-    return is_open or any(_WRITES.search(name) and not _LOADS.match(name) for name in names)
+    return is_open or any(
+        _sounds(name) and not _only_draws(each, call)
+        for each in files for call in each.calls() if (name := tail(call.func)) not in known
+    )  # fmt: skip
+
+
+def _sounds(name: str) -> bool:
+    """Whether a call seems to write, by its name alone: what a name stands for takes longer to find out."""
+    return bool(_WRITES.search(name)) and not _LOADS.match(name)
 
 
 def _tuples(draft: Draft) -> Iterator[str]:

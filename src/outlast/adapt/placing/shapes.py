@@ -20,6 +20,11 @@ _PATH_METHODS = frozenset({"joinpath", "resolve", "absolute", "expanduser", "wit
 #: in a text: what will be something else, `{split}`, `<name>`, `%d`
 _MARK = re.compile(r"\{.*\}|<.*>|%.*|\$.*|\[.*\]")
 
+#: what makes of settings something whose entries are fields
+FIELDS = re.compile(
+    r"OmegaConf|[Ee]asy[Dd]ict|\bedict\b|[Mm]unch|\bBox$|DictConfig|ConfigDict|DotMap|[Aa]ttr[Dd]ict|[Dd]ot[Dd]ict"
+)
+
 
 def leading(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """What an expression begins with, from the outside inwards."""
@@ -108,6 +113,16 @@ def starts_with_text(node: cst.SimpleString | cst.FormattedString) -> bool:
     return isinstance(node, cst.SimpleString) or isinstance(first, cst.FormattedStringText)
 
 
+def name_behind_dot(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """What the name of a file beside the script begins with: `kind` of `f"./{kind}-last.pt"`, not of `f"./{out}/x"`."""
+    if not isinstance(node, cst.FormattedString) or len(node.parts) < 3:
+        return None
+    first, then, behind = node.parts[:3]
+    is_dot = isinstance(first, cst.FormattedStringText) and first.value == "./"
+    is_name = isinstance(behind, cst.FormattedStringText) and not behind.value.startswith(("/", "\\"))
+    return then.expression if is_dot and is_name and isinstance(then, cst.FormattedStringExpression) else None
+
+
 def begins_open(text: str) -> bool:
     """Whether a text begins with something that is filled in later: `"%s/images/%s.jpg"`, `"{}/x"`."""
     return re.match(r"%(?:\(\w+\))?s|\{[^{}]*\}", text) is not None
@@ -152,21 +167,25 @@ def is_shortened(node: cst.Attribute | cst.Subscript) -> bool:
     return isinstance(part, cst.Slice) and part.lower is None and isinstance(part.upper, cst.UnaryOperation)
 
 
-def part_of(value: cst.BaseExpression | None, node: cst.Subscript) -> cst.BaseExpression | None:
-    """What `value["key"]` or `value[0]` is, where the value stands there as a literal."""
+def part_of(value: cst.BaseExpression | None, node: cst.Subscript | cst.Attribute) -> cst.BaseExpression | None:
+    """What `value["key"]` or `value[0]` is, where the value stands there as a literal; `value.key` of `edict({…})`."""
+    is_dict = isinstance(value, cst.Call) and tail(value.func) == "dict"
+    if isinstance(value, cst.Call) and (is_dict or FIELDS.search(tail(value.func))):
+        whole = positional(value, 0)
+        named = argument(value, tail(node))
+        return _entry(whole, tail(node)) if isinstance(whole, cst.Dict) else named.value if named else None
+    if isinstance(node, cst.Attribute):
+        return None
     index = node.slice[0].slice if len(node.slice) == 1 else None
     if isinstance(value, cst.List | cst.Tuple) and isinstance(index, cst.Index):
         at = int(index.value.value) if isinstance(index.value, cst.Integer) else len(value.elements)
         return value.elements[at].value if at < len(value.elements) else None
-    if isinstance(value, cst.Dict):
-        found = [
-            each.value for each in value.elements if isinstance(each, cst.DictElement) and inner(each.key) == tail(node)
-        ]
-        return found[0] if len(found) == 1 else None
-    if isinstance(value, cst.Call) and tail(value.func) == "dict":
-        named = argument(value, tail(node))
-        return named.value if named else None
-    return None
+    return _entry(value, tail(node)) if isinstance(value, cst.Dict) else None
+
+
+def _entry(table: cst.Dict, key: str) -> cst.BaseExpression | None:
+    found = [each.value for each in table.elements if isinstance(each, cst.DictElement) and inner(each.key) == key]
+    return found[0] if len(found) == 1 else None
 
 
 def names(target: cst.CSTNode) -> Iterator[str]:

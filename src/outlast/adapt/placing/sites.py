@@ -29,6 +29,7 @@ class Site:
     keeps_name: bool = False  # a folder that must not be the contract's own, which is there from the start
 
     is_asked: bool = False  # nobody reads it, some ask whether it is there
+    may_stay: bool = False  # a list beside the code that belongs to data elsewhere: who knows which it travels with
 
     @property
     def is_formatted(self) -> bool:
@@ -59,6 +60,10 @@ class Site:
     def is_opaque(self) -> bool:
         """A path of Windows: nothing below it can be told apart where there are only slashes."""
         return "\\" in self.text
+
+
+#: what torch keeps below the folder that it was told, beside the weights that the program reads itself
+HUB = Site(cst.SimpleString('""'), "checkpoints", is_folder=True)
 
 
 def length_of(text: str, parts: int) -> int:

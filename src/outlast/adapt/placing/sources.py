@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -9,7 +10,7 @@ import libcst as cst
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.spelling import UNKNOWN
-from outlast.migrate.tree import inner
+from outlast.migrate.tree import inner, tail
 
 Literal = cst.SimpleString | cst.FormattedString
 
@@ -69,6 +70,17 @@ def at_literal(node: Literal, use: Use) -> Use:
     """`"out/"` is a folder, whatever follows; `"out"` only if that begins with a slash."""
     is_folder = use.is_folder or (bool(use.after) and isinstance(node, cst.SimpleString) and inner(node).endswith("/"))
     return replace(use, literal=node, is_folder=is_folder)
+
+
+def origin(
+    use: Use, source: Callable[[cst.CSTNode | None], str], function_of: Callable[[cst.Name], cst.FunctionDef | None]
+) -> int | str | tuple[int, str]:
+    """What a way begins with, also where that is a parameter; nothing where it is unknown."""
+    start = use.hops[-1].node if use.hops and not use.is_known else None
+    taker = function_of(start) if isinstance(start, cst.Name) else None
+    if taker is not None:
+        return id(taker), tail(start)
+    return id(use.literal) if use.literal else use.option or source(use.other)
 
 
 def is_made(use: Use) -> bool:

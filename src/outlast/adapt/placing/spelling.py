@@ -101,6 +101,11 @@ class Spelling:
         return UNKNOWN
 
 
+def is_spelled_out(path: str, other: str) -> bool:
+    """Whether a path may be another one from the root on: `/content/net.pt`, where `net.pt` lies beside the script."""
+    return path.startswith("/") and not other.startswith(("/", ".")) and path.endswith(f"/{other}")
+
+
 def cut(text: str, folders: int) -> str:
     """A path without its last names."""
     return cut(text.rpartition("/")[0], folders - 1) if folders else text

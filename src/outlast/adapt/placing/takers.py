@@ -11,8 +11,10 @@ import libcst as cst
 
 from outlast.adapt.arguments.namespaces import called_name, parameters_of
 from outlast.adapt.draft import Draft
+from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import Role
+from outlast.adapt.placing.options import reads_settings
 from outlast.adapt.placing.sinks import Sink
 from outlast.migrate.tree import argument, positional, tail
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 #: What a parameter is for if it is for several things: what is written is a result, whoever reads it too.
 _RANKS = (Role.DATA, Role.WEIGHTS, Role.OUTPUT)
 
+#: whether a file is there
+_ASKS = re.compile(r"\b(?:exists|isfile|is_file)\(")
 _ROOT = re.compile(r"(?:data_?|image_?|img_?|video_?|dataset_?)?(?:root|dir)(?:_?path|_?dir)?")
 
 
@@ -40,6 +44,7 @@ class Taker:
     is_read: bool = False  # whatever else is done there
     is_root: bool = False  # known by its name: also where its class stands in the same file
     is_of_class: bool = False  # a method that the class itself is asked for: `Vocabulary.load(path)`
+    is_opened: bool = False  # a file that is opened, and not given to a reader of any kind of data
 
     def sink(self, draft: Draft, call: cst.Call) -> Sink | None:
         """The path that a call of this function hands over, if it is one of it."""
@@ -52,7 +57,10 @@ class Taker:
         if self.is_read and argument(call, "download") is not None:
             # What a class fetches to where it reads is data: it writes nothing there as soon as that is given.
             return Sink(call, path, Role.DATA, self.is_folder)
-        return Sink(call, path, self.role, self.is_folder, expects=self.expects)
+        is_root = self.is_folder and self.role is Role.DATA
+        return Sink(
+            call, path, self.role, self.is_folder, expects=self.expects, is_root=is_root, is_opened=self.is_opened
+        )
 
     def sink_of_base(self, call: cst.Call) -> Sink | None:
         """The same for `super().__init__(…)` in a class that is built on this one, and where an object is called."""
@@ -78,7 +86,8 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
     found: dict[tuple[int, str], list[tuple[cst.FunctionDef, Use]]] = {}
     places_of: dict[tuple[int, str], list[tuple[cst.CSTNode, Use]]] = {}
     for sink in sinks:
-        for use in flow.ways(sink) if sink.role is not None and not sink.is_guess else ():
+        is_place = sink.role is not None and not sink.is_guess and not reads_settings(draft, sink.call)
+        for use in flow.ways(sink) if is_place else ():
             for hop in use.hops:
                 function = flow.function_of(hop.node) if isinstance(hop.node, cst.Name) else None
                 if function is not None:
@@ -94,7 +103,10 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
         uses = [use for _, use in several if not use.sink.makes] or [use for _, use in several]
         if _are_prepared(draft, places_of[at, parameter]):
             uses = [use for use in uses if use.role is not Role.OUTPUT]
-        role = max((use.role for use in uses if use.role is not None), key=_RANKS.index)
+        roles = [use.role for use in uses if use.role is not None]
+        if not roles:  # of it only the folder is used: `Path(file).parent / "curve.png"`
+            continue
+        role = max(roles, key=_RANKS.index)
         called = called_name(draft, function)
         owner = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
         if owner is not None and called == "__call__":
@@ -105,30 +117,44 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
         expects = role is Role.OUTPUT and is_folder and not is_made
         is_read = any(use.role in (Role.DATA, Role.WEIGHTS) for use in uses)
         place = places.index(parameter) - is_method
-        is_of_class = places[:1] == ["cls"]
+        is_opened = not is_folder and all(use.sink.role is None or use.sink.opens for _, use in several)
         yield Taker(
-            called, parameter, place, role, is_folder, is_bound, expects, is_read, is_of_class=is_of_class
+            called, parameter, place, role, is_folder, is_bound, expects, is_read,
+            is_of_class=places[:1] == ["cls"], is_opened=is_opened,
         )  # fmt: skip
 
 
 def _are_prepared(draft: Draft, places: Sequence[tuple[cst.CSTNode, Use]]) -> bool:
     """Whether a function reads a file, or else writes it for later starts: `if anew: dump(path)`, `else: load(path)`.
 
-    As a list that is made of the data does, it lies where the data do.
+    As a list that is made of the data does, it lies where the data do. Whoever asks whether it is there may read the
+    data themselves where it is made: `if not exists(words): self.count(texts, words)`, `else: self.load(words)`.
     """
-    written = [node for node, use in places if use.role is Role.OUTPUT and not use.sink.makes]
-    read = [node for node, use in places if use.role in (Role.DATA, Role.WEIGHTS)]
-    return bool(written and read) and all(_is_either(draft, one, other) for one in written for other in read)
+    written = [(node, use) for node, use in places if use.role is Role.OUTPUT and not use.sink.makes]
+    read = [(node, use) for node, use in places if use.role in (Role.DATA, Role.WEIGHTS)]
+    if not written or not read:
+        return False
+    if all(_choice(draft, one, other) for one, _ in written for other, _ in read):
+        return True
+    return all(
+        any(_is_asked_for(draft, made, use) for node, use in read if tail(node) == tail(at)) for at, made in written
+    )
 
 
-def _is_either(draft: Draft, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether two places are in branches of which only one is run."""
+def _is_asked_for(draft: Draft, made: Use, use: Use) -> bool:
+    """Whether one place is made where a file is missing, and the other is read where it is there."""
+    choices = (_choice(draft, one.node, other.node) for one in made.hops for other in use.hops)
+    return any(each is not None and _ASKS.search(draft.source(each.test)) for each in choices)
+
+
+def _choice(draft: Draft, one: cst.CSTNode, other: cst.CSTNode) -> cst.If | None:
+    """The question that leads to one of two places, and never to both."""
     above = list(draft.above(one))
     for each in draft.above(other):
         if isinstance(each, cst.If) and each.orelse is not None and each in above:
             sides = [any(up is each.orelse for up in draft.above(node)) for node in (one, other)]
-            return sides[0] != sides[1]
-    return False
+            return each if sides[0] != sides[1] else None
+    return None
 
 
 def find_roots(draft: Draft, found: Iterable[Taker]) -> Iterator[Taker]:
@@ -165,18 +191,48 @@ def _is_known(draft: Draft, call: cst.Call, takers: Takers) -> bool:
 def _handed(draft: Draft, call: cst.Call, takers: Takers) -> list[Sink]:
     found = [each.sink(draft, call) for each in takers.get(tail(call.func), ())]
     found += [each.sink_of_base(call) for base in bases_run(draft, call) for each in takers.get(base, ())]
-    found += [each.sink_of_base(call) for name in _objects_called(draft, call) for each in takers.get(name, ())]
+    called = (*_objects_called(draft, call), *_classes_chosen(draft, call))
+    found += [each.sink_of_base(call) for name in called for each in takers.get(name, ())]
     return [sink for sink in found if sink is not None]
 
 
 def _objects_called(draft: Draft, call: cst.Call) -> set[str]:
     """`Stopping.__call__` for `stop(loss, net)`, where `stop = Stopping(5)`."""
+    if not isinstance(call.func, cst.Name):
+        return set()
+    called = call.func.value
     return {
         f"{tail(node.value.func)}.__call__"
-        for node in draft.nodes
-        if isinstance(call.func, cst.Name) and isinstance(node, cst.Assign) and isinstance(node.value, cst.Call)
-        and any(isinstance(each.target, cst.Name) and each.target.value == call.func.value for each in node.targets)
-    }  # fmt: skip
+        for node in draft.all_assigns
+        if isinstance(node.value, cst.Call)
+        and any(isinstance(each.target, cst.Name) and each.target.value == called for each in node.targets)
+    }
+
+
+def _classes_chosen(draft: Draft, call: cst.Call) -> list[str]:
+    """`Streets` and `Rooms` for `kind(root)`, where `kind = get_set(name)` picks one of a table of another file."""
+    name = call.func.value if isinstance(call.func, cst.Name) else ""
+    given = [
+        node.value for node in draft.all_assigns
+        if name and any(isinstance(each.target, cst.Name) and each.target.value == name for each in node.targets)
+        and draft.scope(node) is draft.scope(call)
+    ]  # fmt: skip
+    makers = [function_elsewhere(draft, value) for value in given if isinstance(value, cst.Call)]
+    return [each for maker in makers if maker is not None for each in _of_table(*maker)]
+
+
+def _of_table(home: Draft, function: cst.FunctionDef) -> Iterator[str]:
+    """What the values of a dictionary are called of which a function gives one back."""
+    for node in home.below(function.body):
+        part = node.value if isinstance(node, cst.Return) and isinstance(node.value, cst.Subscript) else None
+        table = part.value if part is not None else None
+        if isinstance(table, cst.Name):
+            table = next(
+                (each.value for each in home.nodes if isinstance(each, cst.Assign)
+                 and any(tail(one.target) == tail(table) for one in each.targets)), None
+            )  # fmt: skip
+        for each in table.elements if isinstance(table, cst.Dict) else ():
+            yield from [tail(each.value)] if isinstance(each.value, cst.Name | cst.Attribute) else []
 
 
 def bases_run(draft: Draft, call: cst.Call) -> list[str]:

@@ -18,7 +18,17 @@ def is_unnamed(draft: Draft, function: cst.FunctionDef) -> bool:
         return False
     if any(isinstance(arg.value, cst.Name) and arg.value.value == name for call in draft.calls() for arg in call.args):
         return False  # `pool.map(partial(load, folder=x), names)`: whoever takes it calls it with what it has been told
+    if home is None and any(_is_handed_on(draft, node, name) for node in draft.nodes):
+        return False  # `def __init__(self, root, loader=load)`: so does whoever makes that
     return all(_hands_all_on(each) and _is_unnamed_class(draft, each) for each in _built_on(draft, name))
+
+
+def _is_handed_on(draft: Draft, node: cst.CSTNode, name: str) -> bool:
+    """Whether a function is a value by its name: the default of a parameter, or what another name stands for."""
+    parent = draft.parent(node) if isinstance(node, cst.Name) and node.value == name else None
+    return (isinstance(parent, cst.Param) and parent.default is node) or (
+        isinstance(parent, cst.Assign) and parent.value is node
+    )
 
 
 def _built_on(draft: Draft, name: str) -> list[cst.ClassDef]:

@@ -12,6 +12,7 @@ from outlast.adapt.needs import Role, old_variable
 from outlast.adapt.placing.company import is_apart
 from outlast.adapt.placing.sites import declaring
 from outlast.adapt.placing.tails import Tails
+from outlast.adapt.placing.travelling import may_stay_option
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument
 
@@ -65,6 +66,10 @@ def wire_options(
     beside = [own for own in options if own not in parents and setup.options.get(name) is not setup.options[own]]
     # Several values of one option are places whose names are not known here.
     known = [[""] * 2 if setup.options[own].is_many else [setup.options[own].default] for own in beside]
+    folders = [setup.options[own].default for own in beside if role is Role.DATA and options[own]]
+    files = [own for own in beside if folders and not options[own] and not setup.options[own].is_many]
+    loose = [own for own in files if may_stay_option(setup.options[own].default, folders)]
+    known = [places for own, places in zip(beside, known, strict=True) if own not in loose]
     tails = Tails(draft, role, [*(place for places in known for place in places), *written])
     # A folder is replaced behind what lies in it, which is told by where it lay.
     for own, is_folder in sorted(options.items(), key=lambda item: item[0] in parents.values()):
@@ -73,7 +78,7 @@ def wire_options(
             continue
         where = option.call or draft.first
         shown = option.shown
-        others = [each for each in options if each != own and option.may_meet(setup.options[each])]
+        others = [each for each in options if each not in (own, *loose) and option.may_meet(setup.options[each])]
         whole = role is Role.WEIGHTS or (is_folder and all(parents.get(each) == own for each in others))
         if whole and role is not Role.WEIGHTS and option.default.strip("./"):
             whole = not any(is_apart(place, option.default) for place in written)
@@ -82,6 +87,8 @@ def wire_options(
             draft.say(Kind.HAND, "options", where, f"{own} must be given, and --{name} cannot stand for it", advice)
             continue
         new = value if whole else tails.of(value, _EACH)
+        if own in loose:
+            new = Tails(draft, role, [""] * 2, is_many=True).of(value, _EACH)
         if own in parents:
             new = f"os.path.join({value}, os.path.relpath({_EACH}, {setup.own_value(parents[own])}))"
         if is_folder and (option.default.endswith("/") or (own in stems and not option.default)):
@@ -107,7 +114,9 @@ def wire_options(
         is_insisted = option.is_positional or option.is_required
         if whole and is_insisted and own not in kept and setup.missing(option):
             endings += [f"elif {target} is None:", *setup.missing(option)]
+        endings += setup.ask_later(option, target)
         said = f"{shown} follows --{name}{'' if whole or own in parents else f' {tails.said}'}"
+        said = f"{shown} is looked for in --{name}, then where it was" if own in loose else said
         if whole and is_insisted and own in kept:
             said += ", and must still be given, as the script also reads what lies in that folder"
             words = option.name.upper() if option.is_positional else f"{shown}=FOLDER"
@@ -123,7 +132,7 @@ def wire_options(
         must = ", and must still be given" if option.is_required or option.is_positional else ""
         advice = f"pass the name that it has there: outlast run … -- {words}"
         draft.say(Kind.DIFFERS if must else Kind.CHANGED, "options", where, said + must, advice)
-    if any("os." in line for line in lines):
+    if any("os." in line for line in (*lines, *endings)):
         draft.need_import("os")
     return [f"if {value}:", *lines, *endings] if lines else []
 

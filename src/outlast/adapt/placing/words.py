@@ -6,11 +6,12 @@ Such a value must stay what it is; the contract's folder is joined where the pat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
 
+from outlast.adapt.arguments.moments import Moments
 from outlast.adapt.arguments.setup import Option, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.elsewhere import function_elsewhere
@@ -19,7 +20,7 @@ from outlast.adapt.placing import shapes
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.sources import Hop, Use
 from outlast.adapt.placing.spelling import UNKNOWN
-from outlast.migrate.context import is_prose_call
+from outlast.adapt.placing.telling import is_told
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import inner, tail
 
@@ -47,8 +48,10 @@ class Wrap:
         source = draft.source(self.node)
         quote = "'" if "'" in source and '"' not in source else '"'
         start, end = draft.span(self.node)
-        draft.insert(start, f"os.path.join({value.at(self.node)} or {quote}{quote}, ")
-        draft.insert(end, ")")
+        # What is divided, or asked for a method, is a path object and stays one.
+        made = f"type({source})(" if _is_owner(draft, self.node) else ""
+        draft.insert(start, f"{made}os.path.join({value.at(self.node)} or {quote}{quote}, ")
+        draft.insert(end, "))" if made else ")")
         draft.need_import("os")
         draft.say(Kind.CHANGED, "paths", self.node, f"{' '.join(source.split())} can be put below --{name}")
 
@@ -102,7 +105,9 @@ class Words:
         if (not use.is_stem and not option.default) or _is_path(option.default) or _PLACE.search(option.name):
             return None
         is_named = use.is_stem and bool(option.default or option.is_required)
-        return use.hops[-1].whole if is_named or self._is_more(use.hops[-1]) else None
+        # A name on the way may choose something, too: `kind = args.kind`, `if kind == "small"`.
+        more = next((hop for hop in use.hops if self._is_more(hop)), None)
+        return (more or use.hops[-1]).whole if is_named or more is not None else None
 
     def is_same(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
         return self._key(node) == self._key(other)
@@ -111,7 +116,7 @@ class Words:
         """Whether a value is used anywhere but inside these, and not only shown."""
         inside = {id(each) for each in around}
         return any(
-            not self._is_told(load) and not any(id(each) in inside for each in (load, *self._draft.above(load)))
+            not is_told(self._draft, load) and not any(id(each) in inside for each in (load, *self._draft.above(load)))
             for load in self._loads.get(self._key(node), [])
         )
 
@@ -124,7 +129,7 @@ class Words:
             source = self._draft.source(use.other)
             for load in self._loads.get(self._key(use.other), []):
                 is_known = any(id(each) in inside for each in (load, *self._draft.above(load)))
-                is_shown = self._is_told(load) or is_middle(self._draft, load)
+                is_shown = is_told(self._draft, load) or is_middle(self._draft, load)
                 if not is_known and not is_shown and self._draft.source(load) == source:
                     assert isinstance(load, cst.BaseExpression)
                     found[id(load)] = replace(use, other=load)
@@ -144,7 +149,7 @@ class Words:
             node
             for node in self._loads.get(self._key(hop.node), [])
             if id(node) not in self._leading
-            and not self._is_told(node)
+            and not is_told(self._draft, node)
             and not _is_asked(self._draft, node)
             and not self._is_own(node)
         ]
@@ -159,23 +164,13 @@ class Words:
         line = next((each for each in self._draft.above(node) if isinstance(each, cst.Assign)), None)
         return line is not None and any(self._key(each.target) == self._key(node) for each in line.targets)
 
-    def _is_told(self, node: cst.CSTNode) -> bool:
-        """Whether somebody only reads it: it is printed, or stands in what an error says."""
-        at = node
-        for each in self._draft.above(node):
-            is_printed = isinstance(each, cst.Call) and is_prose_call(tail(each.func))
-            if is_printed or isinstance(each, cst.Raise) or (isinstance(each, cst.Assert) and each.msg is at):
-                return True
-            at = each
-        return False
-
     def _key(self, node: cst.CSTNode) -> tuple[object, str]:
         if isinstance(node, cst.Name):
             return self._flow.home(node), node.value
         return type(node), tail(node)
 
 
-def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
+def find_unknown(draft: Draft, flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
     """Results whose names begin with something unknown, as `str(epoch) + ".pth"`; also where they are read again."""
     ways = list(ways)
     done = {id(use.sink) for use in ways if use.option in PASSED}  # lies below the contract's folder already
@@ -190,12 +185,14 @@ def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
     leads = {_lead(flow, wrap.use) for wrap in found if wrap.use.is_folder}
     strung = {flow.source(use.whole) for use in every if use.role is Role.OUTPUT and not use.sink.makes}
     begun = names | {_lead(flow, wrap.use) for wrap in found}
+    numbered = {wrap.text: wrap.use.sink.call for wrap in found if wrap.text.startswith(UNKNOWN)}
     for use in every:
         inside = shapes.folder_of(use.sink.path) if use.sink.makes else None
         if inside is not None and flow.source(inside) in begun:
             found.append(Wrap(use, inside, flow.spelling.of(inside)))  # the file goes there, so its folder does
             continue
-        if use.role is not Role.OUTPUT and use.put is not None and flow.source(use.put) in names:
+        is_ours = flow.source(use.put) in names or _is_read_again(draft, flow, use, numbered)
+        if use.role is not Role.OUTPUT and use.put is not None and is_ours:
             found.append(Wrap(use, use.put, flow.spelling.of(use.put)))
         elif (
             (use.sink.makes or use.role is None)
@@ -210,6 +207,12 @@ def find_unknown(flow: Flow, ways: Iterable[Use]) -> list[Wrap]:
             is_ours = use.role is Role.OUTPUT or flow.source(use.whole) in strung
             found += [Wrap(use, use.whole, text)] if is_ours and _BELOW.match(text) else []
     return list({id(wrap.node): wrap for wrap in found}.values())
+
+
+def _is_read_again(draft: Draft, flow: Flow, use: Use, written: Mapping[str, cst.Call]) -> bool:
+    """`load("{}.pkl".format(best))` behind `save(net, "{}.pkl".format(epoch))`: another number of the same kind."""
+    text = flow.spelling.of(use.put) if use.put is not None and use.role is Role.WEIGHTS else ""
+    return text in written and bool(text.strip(UNKNOWN)) and Moments(draft).is_later(use.sink.call, written[text])
 
 
 def without_given(flow: Flow, wraps: Iterable[Wrap], options: Iterable[str]) -> list[Wrap]:
@@ -264,6 +267,13 @@ def _is_load(draft: Draft, node: cst.CSTNode) -> bool:
     return not (isinstance(parent, cst.Attribute) and parent.attr is node)
 
 
+def _is_owner(draft: Draft, node: cst.CSTNode) -> bool:
+    parent = draft.parent(node)
+    is_divided = isinstance(parent, cst.BinaryOperation) and isinstance(parent.operator, cst.Divide)
+    is_asked = isinstance(parent, cst.Attribute) and parent.attr.value != "format"
+    return is_divided or is_asked
+
+
 def _is_asked(draft: Draft, node: cst.CSTNode) -> bool:
     """`if path is not None`, `if path`: the answer is the same below another folder."""
     parent = draft.parent(node)
@@ -298,6 +308,7 @@ def is_middle(draft: Draft, node: cst.CSTNode) -> bool:
     if isinstance(parent, cst.FormattedStringExpression):
         whole = draft.parent(parent)
         return isinstance(whole, cst.FormattedString) and whole.parts[0] is not parent
-    return isinstance(parent, cst.Element) and isinstance(
-        next((each for each in draft.above(parent) if not isinstance(each, cst.Tuple)), None), cst.BinaryOperation
-    )
+    filled = draft.parent(parent) if isinstance(parent, cst.Element) else None
+    text = draft.parent(filled) if isinstance(filled, cst.Tuple) else None
+    is_first = isinstance(filled, cst.Tuple) and filled.elements[0] is parent
+    return isinstance(text, cst.BinaryOperation) and not (is_first and shapes.begins_open(inner(text.left)))

@@ -46,9 +46,3 @@ def with_weights(name: str, kept: str, values: Values, loaded: Collection[str]) 
         return kept
     pairs = ", ".join(f'"{key}": {model}.state_dict()' for key, model in held.items())
     return f"{{**{kept}, **{{key: each for key, each in {{{pairs}}}.items() if key in {kept}}}}}"
-
-
-def holder_of(name: str, maybe: Collection[str]) -> str:
-    """The object that has a field, where that may be None: `history` of `history.losses`."""
-    holder = name.rpartition(".")[0]
-    return holder if holder in maybe else ""

@@ -16,7 +16,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import Values, targets_of
-from outlast.adapt.resuming.visible import parameters
+from outlast.adapt.resuming.scopes import parameters
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
@@ -122,7 +122,7 @@ def find_begun(draft: Draft, values: Values) -> list[cst.BaseExpression]:
 
 def _added(draft: Draft, values: Values) -> Iterator[tuple[cst.BaseExpression, set[str]]]:
     """The paths that the rounds add to, and that are the same in each; with names that mean others there."""
-    blocks: list[tuple[cst.CSTNode, set[str]]] = [(values.loop.node, values.bound)]
+    blocks: list[tuple[cst.CSTNode, set[str]]] = [(values.loop.node, set(values.bound))]
     for function in values.run_functions():
         own = {name for node in draft.below(function.body) for name in targets_of(node)}
         # A name of its own may be that of another file.

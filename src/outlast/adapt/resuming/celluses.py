@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Scope
+from outlast.adapt.resuming.scopes import parameters
 from outlast.adapt.resuming.uses import CALLED, Uses
-from outlast.adapt.resuming.visible import parameters
 from outlast.migrate.tree import dotted, tail
 
 

@@ -44,6 +44,12 @@ class Loop:
     is_apart: bool = False  # it counts where the loop only finds a name, with other statements in between
     numbered: cst.Call | None = None  # enumerate(range(…)), which counts beside it
     is_counted: bool = True  # False where only its condition tells that it goes on: `while not done`
+    held: str = ""  # what holds a round's number where the round itself changes the variable: `epoch += 1`
+
+    @property
+    def number(self) -> str:
+        """The number of a round, where that ends."""
+        return self.held or self.variable
 
     @property
     def first(self) -> cst.BaseExpression | None:
@@ -88,7 +94,7 @@ def is_named(loop: Loop) -> bool:
     return bool(_NAMED.match(loop.variable)) or bool(_EPOCHS.fullmatch(tail(loop.stop)))
 
 
-def find_counting(draft: Draft) -> list[Loop]:
+def find_counting(draft: Draft, *, by_any_name: bool = False) -> list[Loop]:
     """Counting loops that could be a training; loops over folds, seeds or settings may be around them."""
     found = []
     for node in draft.nodes:
@@ -99,6 +105,8 @@ def find_counting(draft: Draft) -> list[Loop]:
             continue
         if not any(arg.star for arg in loop.counter.args):
             found.append(loop)
+    if by_any_name:
+        return [loop for loop in found if not _AROUND.search(loop.variable)]
     called = [loop for loop in found if _ROUND.fullmatch(loop.variable.strip("_") or "_") or is_named(loop)]
     # By another name (`for j in range(N)`, in another language) it may be a training, too, if there is none by these.
     return called or [loop for loop in found if not _AROUND.search(loop.variable)]
@@ -125,21 +133,28 @@ def _counted_by(draft: Draft, node: cst.For) -> Loop | None:
 def _counted_among(draft: Draft, node: cst.For, over: cst.BaseExpression, top: cst.CSTNode) -> Loop | None:
     """`for step, batch in zip(range(N), batches)`, `for at, epoch in enumerate(range(N))`."""
     parts = [each.value for each in node.target.elements] if isinstance(node.target, cst.Tuple) else []
-    if not isinstance(over, cst.Call) or len(places(over)) != len(over.args):
+    if not isinstance(over, cst.Call):
         return None
-    given = [arg.value for arg in over.args]
-    if tail(over.func) == "zip" and len(parts) == len(given):
+    given = [arg.value for arg in places(over)]
+    if tail(over.func) == "zip" and len(parts) == len(given) == len(over.args):
         for part, each in zip(parts, given, strict=True):
             counter = _counter(draft, each)
             others = [other for other in given if other is not each]
             # A source that ends would begin anew after a stop, and the training would see more of it than without.
             if counter is not None and isinstance(part, cst.Name) and all(_is_endless(draft, one) for one in others):
                 return Loop(node, part.value, counter, top)
-    if tail(over.func) == "enumerate" and len(given) == 1 and len(parts) == 2 and isinstance(parts[1], cst.Name):
+    if tail(over.func) == "enumerate" and given and len(parts) == 2 and isinstance(parts[1], cst.Name):
         counter = _counter(draft, given[0])
-        if counter is not None and len(places(counter)) == 1 and tail(counter.func) != "count":
+        if counter is not None and _is_countable(draft, counter):
             return Loop(node, parts[1].value, counter, top, numbered=over)
     return None
+
+
+def _is_countable(draft: Draft, counter: cst.Call) -> bool:
+    """Whether it can be told how many rounds were before one: `range(1, N + 1)`, by ones from what can be read."""
+    given = places(counter)
+    is_range = tail(counter.func) != "count" and len(given) < 3
+    return is_range and (len(given) == 1 or is_plain_read(draft, given[0].value))
 
 
 def _is_endless(draft: Draft, source: cst.BaseExpression) -> bool:
@@ -188,6 +203,14 @@ def find_while_loops(draft: Draft) -> list[Loop]:
         bound = {dotted(target) for target in _rebound(draft, node)}
         asked = [dotted(each) for each in (node.test, *draft.below(node.test)) if dotted(each)]
         fields = [name for name in asked if name.startswith("self.") and name.count(".") == 1]
+        if _is_true(node.test):
+            # `self.step += 1` counts as well, and a `break` asks for it.
+            fields = [
+                dotted(each.target) for each in draft.below(node.body)
+                if isinstance(each, cst.AugAssign) and isinstance(each.operator, cst.AddAssign)
+                and isinstance(each.value, cst.Integer) and draft.scope(each) is draft.scope(node)
+                and dotted(each.target).startswith("self.") and dotted(each.target).count(".") == 1
+            ]  # fmt: skip
         names = [name for name in asked if name in bound and "." not in name] or fields
         if names:
             found.append(Loop(node, names[0], None, node, is_counted=False))

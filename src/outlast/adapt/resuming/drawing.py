@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from outlast.adapt.arguments.moments import Moments
 from outlast.adapt.arguments.parsers import argparse_options
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.before import Before
@@ -110,6 +111,8 @@ def _is_seeded(draw: Draw, draft: Draft, seed: cst.Call) -> bool:
     """Whether a seed comes before a draw; where one function has both, as they stand."""
     if draft is draw.draft and draft.scope(seed) is draft.scope(draw.call):
         return draft.start(seed) < draft.start(draw.call)
+    if draft is draw.draft and Moments(draft).is_surely_later(seed, draw.call):
+        return False  # `train(cfg)` sets it, behind `folder = randint(1, 1000)`
     return not draw.is_early or draft.scope(seed) is draft.module
 
 

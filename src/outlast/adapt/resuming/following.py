@@ -9,7 +9,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.parts import parts_of
-from outlast.adapt.resuming.visible import is_method, parameters
+from outlast.adapt.resuming.scopes import is_method, parameters
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _DEPTH = 8

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from outlast.adapt.draft import Draft
 
 #: Generators that hold their own numbers.
 _OWN_STATE = frozenset({"default_rng", "RandomState", "Generator", "SeedSequence", "PCG64", "MT19937"})
+#: Libraries that change samples by chance, with the numbers of Python and of numpy.
+_CHANGERS = re.compile(r"(?:timm\.data|albumentations|audiomentations|imgaug|nlpaug|torch_geometric)\.")
 
 
 def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
@@ -15,15 +19,29 @@ def random_sources(draft: Draft) -> list[tuple[str, str, str]]:
     found = []
     files = (draft, *draft.others)
     used = {each.resolve(call.func) for each in files for call in each.calls()}
-    is_global = any(each.startswith("numpy.random.") and each.rpartition(".")[2] not in _OWN_STATE for each in used)
-    if is_global:
+    is_changed = any(_CHANGERS.match(each) for each in used)
+    is_global = is_changed or any(
+        each.startswith("numpy.random.") and each.rpartition(".")[2] not in _OWN_STATE for each in used
+    )
+    if is_global or any(map(_hands_on_numpy, files)):
         numpy = whole_module(draft, "numpy")
         found.append(("numpy_random", f"{numpy}.random.get_state()", f"{numpy}.random.set_state({{}})"))
     is_drawn = any(each.names.name_for("random", [each.module]) for each in files)
-    if is_drawn or any(each.startswith("random.") for each in used):
+    if is_drawn or is_changed or any(each.startswith("random.") for each in used):
         plain = whole_module(draft, "random")
         found.append(("random", f"{plain}.getstate()", f"{plain}.setstate({{}})"))
     return found
+
+
+def _hands_on_numpy(draft: Draft) -> bool:
+    """Whether numpy's numbers have another name: `rng = np.random`, `draw = np.random.randn`."""
+    for node in draft.nodes:
+        if not isinstance(node, cst.Attribute) or not isinstance(draft.parent(node), cst.Assign | cst.Arg | cst.Param):
+            continue
+        name = draft.resolve(node)
+        if name == "numpy.random" or (name.startswith("numpy.random.") and name.rpartition(".")[2] not in _OWN_STATE):
+            return True
+    return False
 
 
 def whole_module(draft: Draft, module: str) -> str:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.visible import seen_elsewhere
+from outlast.adapt.resuming.scopes import seen_elsewhere
 from outlast.migrate.tree import tail
 
 

@@ -12,8 +12,8 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.scopes import is_method, parameters
 from outlast.adapt.resuming.uses import Uses
-from outlast.adapt.resuming.visible import is_method, parameters
 from outlast.adapt.signatures import fits
 from outlast.migrate.tree import dotted, tail
 

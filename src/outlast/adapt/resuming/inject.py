@@ -17,11 +17,12 @@ from outlast.adapt.resuming.own_tables import find_tables, keep_tables
 from outlast.adapt.resuming.pace import clock, is_quick, paced
 from outlast.adapt.resuming.parameters import mindspore_lines
 from outlast.adapt.resuming.ranks import may_be_several
-from outlast.adapt.resuming.renewed import is_due_next
+from outlast.adapt.resuming.renewed import changes_counter, is_due_next
 from outlast.adapt.resuming.skipped import go_on_training
 from outlast.adapt.resuming.state import RULE, Names, State, place_lines, plain_lines, torch_lines
 from outlast.adapt.resuming.tensors import session_lines, tensorflow_lines, tensorflow_places
 from outlast.migrate.engine import Kind
+from outlast.migrate.tree import argument, positional
 
 _LINES = {
     "torch": torch_lines,
@@ -55,6 +56,8 @@ def inject(
         deal(draft, find_dealt(draft, values))
     if state.kind in ("torch", "tensorflow"):
         count(draft, find_counted(draft, values))
+    if changes_counter(values):
+        _hold_number(draft, values)
     before, after = _LINES[state.kind](draft, values, state, names, value)
     loop = values.loop
     when = [names.folder, *([names.here] if names.here else [])]
@@ -98,7 +101,7 @@ def inject(
         at = draft.start(loop.counter.args[0]) if loop.counter.args else draft.span(loop.counter)[1] - 1
         draft.insert(at, f"{names.first}, " if loop.counter.args else names.first)
     if loop.numbered is not None:
-        draft.insert(draft.span(loop.numbered)[1] - 1, f", {names.first}")
+        _number_on(draft, loop.numbered, loop.first, names.first)
     save = [f"if {' and '.join(when)}:", *("    " + line for line in after)]
     draft.add_at_end(loop.node.body, save)
     _save_early(draft, loop.node, save)
@@ -111,6 +114,29 @@ def inject(
         loop.node,
         f"goes on from its last checkpoint ({loop.variable}{', ' + what if what else ''})",
     )
+
+
+def _hold_number(draft: Draft, values: Values) -> None:
+    """Note the number of a round where it begins, as the round changes the variable that had it."""
+    held = draft.free(f"this_{values.loop.variable}")
+    draft.add_before(values.loop.node.body.body[0], [f"{held} = {values.loop.variable}"])
+    values.loop = dataclasses.replace(values.loop, held=held)
+
+
+def _number_on(draft: Draft, numbered: cst.Call, first: cst.BaseExpression | None, here: str) -> None:
+    """`enumerate(range(1, N + 1))` numbers on: behind its start by the rounds from the first one to this."""
+    done = here if first is None else f"{here} - {_closed(draft, first)}"
+    keyword = argument(numbered, "start")
+    start = keyword.value if keyword is not None else positional(numbered, 1)
+    if start is None:
+        draft.insert(draft.span(numbered)[1] - 1, f", {done}")
+    else:
+        draft.replace(start, f"{_closed(draft, start)} + {done}")
+
+
+def _closed(draft: Draft, node: cst.BaseExpression) -> str:
+    source = draft.source(node)
+    return source if isinstance(node, cst.Name | cst.Attribute | cst.Integer) else f"({source})"
 
 
 def _places(kind: str, names: Names, value: str) -> list[str]:
@@ -165,7 +191,7 @@ def _is_last(draft: Draft, values: Values, end: str) -> tuple[str, str] | None:
     stop = end or draft.source(loop.stop)
     if loop.stride is not None and not isinstance(loop.stride, cst.Integer):
         # It may count downwards.
-        rest = f"len(range({loop.variable}, {stop}, {draft.source(loop.stride)}))"
+        rest = f"len(range({loop.number}, {stop}, {draft.source(loop.stride)}))"
         return f"{rest} > 1", f"{rest} <= 1"
     stride = draft.source(loop.stride) if loop.stride is not None else "1"
-    return f"{loop.variable} + {stride} < {stop}", f"{loop.variable} + {stride} >= {stop}"
+    return f"{loop.number} + {stride} < {stop}", f"{loop.number} + {stride} >= {stop}"

@@ -9,6 +9,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.given_back import is_container_given_back
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.shuffled import is_shuffled
 from outlast.adapt.resuming.state import PASSING, RULE, Refusal
 from outlast.adapt.resuming.visible import Visible
 from outlast.migrate.engine import Kind
@@ -91,7 +92,7 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
         if name == "self" or (origin is not None and any(isinstance(e, cst.Lambda) for e in draft.below(origin))):
             continue
         is_kept = is_held or _is_kept(draft, origin, made) or is_container_given_back(draft, values, name)
-        if torch and not is_rebound and not is_kept:
+        if torch and not is_rebound and not is_kept and not is_shuffled(draft, values.loop.node.body, name):
             if isinstance(origin, cst.Call) and _is_updated(draft, values, name):
                 said = f"{name} starts anew in each stint"
                 draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")

@@ -35,9 +35,12 @@ def made_late(uses: Uses, holder: str) -> Iterator[str]:
 
 def is_reset(draft: Draft, values: Values, uses: Uses, holder: str) -> bool:
     """`state = env.reset()`: each round begins with an object as it is at first, all fields that change included."""
-    lines = (line for line in values.loop.node.body.body if isinstance(line, cst.SimpleStatementLine))
-    calls = (call.func for line in lines for call in draft.calls(line))
-    if not any(dotted(called) == f"{holder}.reset" for called in calls):
+    calls = _called_in_lines(draft, values.loop.node.body)
+    # `result = self.train_epoch(epoch)`, which begins with that.
+    inner = [each for each in uses.functions if each.name.value in {tail(call.func) for call in calls}]
+    calls += [call for each in inner for call in _called_in_lines(draft.home(each), each.body)]
+    is_first = any(dotted(call.func) == f"{holder}.reset" for call in calls)
+    if not is_first and not _is_reset_where_used(draft, values, uses, holder):
         return False
     below = [node for home in uses.holders[holder] for node in uses.draft.below(home)]
     methods = {node.name.value: node for node in below if isinstance(node, cst.FunctionDef)}
@@ -48,9 +51,34 @@ def is_reset(draft: Draft, values: Values, uses: Uses, holder: str) -> bool:
         for node in uses.draft.below(method.body) if method is not None else ():
             if isinstance(node, cst.AssignTarget):
                 made.update(parts_of(node.target, None, fields=True))
+                made.update(_gone_over(uses.draft, node))
             elif isinstance(node, cst.Call) and dotted(node.func).startswith("self."):
                 waiting.append(tail(node.func))
     return all(name.replace(holder, "self", 1) in made for name in uses.changing(holder))
+
+
+def _is_reset_where_used(draft: Draft, values: Values, uses: Uses, holder: str) -> bool:
+    """Whether the one function that uses an object resets it, whenever that is called."""
+    blocks = [values.loop.node.body, *(each.body for each in uses.functions)]
+    used = [each for each in blocks if any(dotted(node) == holder for node in draft.home(each).below(each))]
+    calls = [call for each in used for call in _called_in_lines(draft.home(each), each)]
+    return len(used) == 1 and any(dotted(call.func) == f"{holder}.reset" for call in calls)
+
+
+def _called_in_lines(draft: Draft, block: cst.BaseSuite) -> list[cst.Call]:
+    """What is called in lines that always run."""
+    lines = [line for line in block.body if isinstance(line, cst.SimpleStatementLine)]
+    return [call for line in lines for call in draft.calls(line)]
+
+
+def _gone_over(draft: Draft, node: cst.AssignTarget) -> list[str]:
+    """`for name in self.rows: self.rows[name] = 0`: all of a field, one part after the other."""
+    whole: cst.BaseExpression = node.target
+    while isinstance(whole, cst.Subscript) or (isinstance(whole, cst.Attribute) and dotted(whole.value) != "self"):
+        whole = whole.value
+    loop = next((each for each in draft.above(node) if isinstance(each, cst.For)), None)
+    is_all = whole is not node.target and loop is not None and dotted(whole) in draft.source(loop.iter)
+    return [dotted(whole)] if is_all else []
 
 
 def _branch(uses: Uses, node: cst.CSTNode, method: cst.FunctionDef) -> cst.CSTNode | None:

@@ -7,11 +7,13 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
-from outlast.migrate.tree import tail
+from outlast.migrate.tree import inner, positional, tail
 
 #: by these a function is found that no line names
 _FINDS = frozenset({"globals", "eval", "exec", "getattr", "Fire"})
 _OWN = re.compile(r"__\w+__")
+#: `tf.app.run()`, a script of a package: called from outside
+_START = "main"
 
 
 def is_live(draft: Draft, scope: Scope, seen: frozenset[int] = frozenset()) -> bool:
@@ -19,18 +21,40 @@ def is_live(draft: Draft, scope: Scope, seen: frozenset[int] = frozenset()) -> b
     if not isinstance(scope, cst.FunctionDef) or _finds_by_name(draft):
         return True
     name = scope.name.value
-    if scope.decorators or _OWN.fullmatch(name) or any(each.speaks_of(name) for each in draft.others):
+    is_asked_for = name == _START or bool(_OWN.fullmatch(name))
+    if scope.decorators or is_asked_for or any(each.speaks_of(name) for each in draft.others):
         return True
     seen |= {id(scope)}
-    named = (
-        node for node in draft.nodes if isinstance(node, cst.Name) and node.value == name and node is not scope.name
-    )
+    named = (node for node in draft.nodes if node is not scope.name and _names(node, name))
     return any(id(around) not in seen and is_live(draft, around, seen) for around in map(draft.scope, named))
+
+
+def idle_functions(draft: Draft) -> list[cst.FunctionDef]:
+    """Functions of a script that nothing runs, where it runs something else."""
+    functions = [each for each in draft.module.body if isinstance(each, cst.FunctionDef)]
+    idle = [each for each in functions if not is_live(draft, each)]
+    return idle if len(idle) < len(functions) or any(map(_does_something, draft.module.body)) else []
+
+
+def _does_something(line: cst.CSTNode) -> bool:
+    """Whether a line of the module is more than a definition, an import or a value."""
+    if isinstance(line, cst.SimpleStatementLine):
+        return any(isinstance(each, cst.Expr) and isinstance(each.value, cst.Call) for each in line.body)
+    return isinstance(line, cst.For | cst.While | cst.With)
+
+
+def _names(node: cst.CSTNode, name: str) -> bool:
+    """Whether a word is that name, or a text that somebody may look it up by."""
+    return (isinstance(node, cst.Name) and node.value == name) or (
+        isinstance(node, cst.SimpleString) and inner(node) == name
+    )
 
 
 def _finds_by_name(draft: Draft) -> bool:
     """`globals()[args.mode]()`, `fire.Fire()`; `model.eval()` is a method of something else."""
     return any(
-        tail(call.func) in _FINDS and (isinstance(call.func, cst.Name) or tail(call.func) == "Fire")
+        tail(call.func) in _FINDS
+        and (isinstance(call.func, cst.Name) or tail(call.func) == "Fire")
+        and not (tail(call.func) == "getattr" and isinstance(positional(call, 1), cst.SimpleString))
         for call in draft.calls()
     )

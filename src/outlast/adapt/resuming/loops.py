@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
@@ -62,10 +63,10 @@ class Values:
         }
         return sorted((self.outliving | self.occasional) - always - {self.loop.variable})
 
-    @property
-    def _opened(self) -> set[str]:
+    @cached_property
+    def _opened(self) -> frozenset[str]:
         """Names that a `with` or an `except` gives, and nothing else: they are closed, or gone, when the round ends."""
-        withs = {tail(node.name) for node in self._body if isinstance(node, cst.AsName)}
+        withs = frozenset(tail(node.name) for node in self._body if isinstance(node, cst.AsName))
         return withs - {name for node in self._body if not isinstance(node, cst.AsName) for name in targets_of(node)}
 
     @property
@@ -199,10 +200,10 @@ class Values:
         """What is around a node, as far as the loop goes."""
         return _until(self.draft, node, self.loop.node)
 
-    @property
-    def bound(self) -> set[str]:
+    @cached_property
+    def bound(self) -> frozenset[str]:
         """Names that the loop binds itself, and that may hold something after its round."""
-        return {name for node in self._body for name in targets_of(node) if name} - self._opened
+        return frozenset(name for node in self._body for name in targets_of(node) if name) - self._opened
 
     @property
     def source(self) -> str:

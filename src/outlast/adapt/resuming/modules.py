@@ -6,7 +6,9 @@ gradients cleared is an optimizer, wherever it comes from.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -16,9 +18,9 @@ from outlast.adapt.libraries import is_library
 from outlast.adapt.resuming import ranks
 from outlast.adapt.resuming.handed import handed_as
 from outlast.adapt.resuming.loops import Values, parameters_of
+from outlast.adapt.resuming.scopes import own_classes, seen_elsewhere
 from outlast.adapt.resuming.state import Refusal
 from outlast.adapt.resuming.uses import CALLED, STEPPED, Uses
-from outlast.adapt.resuming.visible import own_classes, seen_elsewhere
 from outlast.adapt.whole import roots_of, words_of
 from outlast.migrate.tree import dotted, positional, tail
 
@@ -36,6 +38,8 @@ _SPREAD = re.compile(
     r"fully_shard|FullySharded|FSDP|deepspeed|parallelize_module|ZeroRedundancyOptimizer|megatron|colossalai|"
     r"ShardedDataParallel|fairscale|PipelineModule|tutel|fmoe"
 )
+#: classes of other libraries that keep an average of a model's weights, with a state of their own or without one
+_AVERAGE = re.compile(r"(?:Model)?E(?:MA|ma)(?:V\d|Model)?|ModelAverage|ExponentialMovingAverage")
 #: classes of other libraries that step
 _OPTIMIZER = re.compile(r"Adam|SGD|RMSprop|Adagrad|Adadelta|Lamb|Lion|Adafactor|Optimizer$|RAdam|Ranger|LARS|Sophia")
 _TENSORS = re.compile(
@@ -91,12 +95,50 @@ def find_modules(draft: Draft, values: Values, uses: Uses) -> Modules:
     helpers = [name for name, origin in uses.known.items() if name in uses.used and _helps(uses, name, origin)]
     whole = [name for name in dict.fromkeys([*models, *optimizers, *helpers]) if name not in groups]
     under = {name: values.condition(name) for name in whole if values.may_be_missing(name)}
+    under |= {name: asked for name in whole if (asked := _field_asked(draft, name))}
+    averages = [name for name in _averages(draft, uses) if name not in (*whole, *groups)]
+    whole += averages
+    under |= {name: values.condition(name) for name in averages if values.may_be_missing(name)}
     for name, condition in _apex(draft, values).items():
         whole.append(name)
         under.update({name: condition} if condition else {})
     foreign = {name: _foreign(draft, uses, name) for name in helpers if _is_foreign(draft, uses, name)}
     wrapped = [name for name in optimizers if uses.made(name) is not None and _is_foreign(draft, uses, name)]
-    return Modules(whole, groups, list(dict.fromkeys(tensors)), under, foreign, wrapped)
+    return Modules(whole, groups, list(dict.fromkeys(tensors)), under, foreign, [*wrapped, *averages])
+
+
+def _averages(draft: Draft, uses: Uses) -> list[str]:
+    """Averages of a model's weights by a library; one of the program's own classes is known by its fields."""
+    made = {name: call for name in uses.known if name in uses.used and (call := uses.made(name)) is not None}
+    return [
+        name for name, call in made.items()
+        if _AVERAGE.fullmatch(tail(call.func)) and is_library(draft.resolve(call.func)) and not uses.alias(name)
+    ]  # fmt: skip
+
+
+def _field_asked(draft: Draft, name: str) -> str:
+    """How to ask for a field that its class makes only in a branch: `if amp: self.scaler = GradScaler()`."""
+    owner, _, field = name.rpartition(".")
+    made = [
+        node for node in draft.nodes
+        if owner and isinstance(node, cst.AssignTarget | cst.AnnAssign) and dotted(node.target) == f"self.{field}"
+    ]  # fmt: skip
+    branches = [_branch(draft, node) for node in made]
+    is_sure = any(each is None for each in branches) or any(
+        each is not None and each.orelse is not None and {id(each.body), id(each.orelse)} <= _holding(draft, made)
+        for each in branches
+    )
+    return f'hasattr({owner}, "{field}")' if made and not is_sure else ""
+
+
+def _branch(draft: Draft, node: cst.CSTNode) -> cst.If | None:
+    """The outermost branch around a node within its function."""
+    inside = itertools.takewhile(lambda each: not isinstance(each, cst.FunctionDef), draft.above(node))
+    return next((each for each in reversed(list(inside)) if isinstance(each, cst.If)), None)
+
+
+def _holding(draft: Draft, nodes: Sequence[cst.CSTNode]) -> set[int]:
+    return {id(each) for node in nodes for each in draft.above(node)}
 
 
 def _is_foreign(draft: Draft, uses: Uses, name: str) -> bool:

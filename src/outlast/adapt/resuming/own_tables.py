@@ -20,8 +20,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.begun import find_added, is_asked, is_closed_in, mode_of, nowhere_if, path_of
 from outlast.adapt.resuming.loops import Values, targets_of
+from outlast.adapt.resuming.scopes import parameters
 from outlast.adapt.resuming.state import RULE, Names
-from outlast.adapt.resuming.visible import parameters
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
 

@@ -98,7 +98,21 @@ def _pass_lines(draft: Draft, values: Values, names: Names) -> list[str]:
             f"        for {sample} in {name}:",
             "            pass",
         ]
+    _say_others(draft, values)
     return lines
+
+
+def _say_others(draft: Draft, values: Values) -> None:
+    """Such an iterator of the module that a function of the loop takes begins with the first order again."""
+    inside = {id(node) for node in draft.below(values.loop.node)}
+    for node in draft.all_assigns:
+        made = node.value if isinstance(node.value, cst.Call) and tail(node.value.func) in _ITERATORS else None
+        is_aside = draft.scope(node) is draft.module and values.scope is not draft.module and id(node) not in inside
+        if made is not None and is_aside and not any(tail(each.target) in values.origins for each in node.targets):
+            said = "the order of shuffled samples begins anew in each stint, although the script sets a seed"
+            advice = "make the iterator in the function of the loop, where it is brought to where it was"
+            draft.say(Kind.DIFFERS, RULE, values.loop.node, said, advice)
+            return
 
 
 def _helpers(draft: Draft, values: Values, ms: str) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.following import Following
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.scopes import parameters
 from outlast.adapt.resuming.state import State
-from outlast.adapt.resuming.visible import parameters
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _LOADS = frozenset({"load", "load_checkpoint", "load_model", "restore", "load_weights", "latest_checkpoint"})
@@ -63,7 +63,9 @@ class Proof:
         if self._state is None or self._values is None:
             return True
         restored = set(self._restored())
-        needed = [*self._state.loaded, *(name for name, _ in self._state.groups), *self._state.tensors]
+        # A Checkpoint of TensorFlow counts what it saves in itself.
+        loaded = [name for name in self._state.loaded if not name.endswith(".save_counter")]
+        needed = [*loaded, *(name for name, _ in self._state.groups), *self._state.tensors]
         needed += [name for name in self._state.kept if name != self._values.loop.variable]
         return all(name in restored or self._is_bound_anew(name) for name in needed)
 

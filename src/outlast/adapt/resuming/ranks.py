@@ -24,6 +24,8 @@ _SIGNS = re.compile(
 _HINTS = re.compile(
     r"(?:is_)?dist(?:ributed|_\w+)?|ddp|\w*rank|\w*_(?:ddp|dist|distributed)|is_(?:main|master)\w*|accelerate"
 )
+#: Asks how many there are: one, where nobody has made more.
+_ASKS = re.compile(r"get_(?:local_|global_)?(?:world_size|rank)")
 _ENVIRONMENT = re.compile(r"[\"'](?:LOCAL_|OMPI_COMM_WORLD_|SLURM_)?(?:RANK|WORLD_SIZE|PROCID|NTASKS)[\"']")
 #: Libraries that start or join no group of processes by themselves.
 _ALONE = frozenset(
@@ -52,7 +54,19 @@ def _is_sign(draft: Draft, node: cst.CSTNode) -> bool:
     # Who asks whether a model is such a one does not make it so, nor does who only imports the words.
     around = tuple(draft.above(node))
     is_asked = any(isinstance(each, cst.Call) and tail(each.func) == "isinstance" for each in around)
+    is_asked = is_asked or _is_answer(draft, node)
     return not is_asked and not any(isinstance(each, cst.ImportAlias) for each in around)
+
+
+def _is_answer(draft: Draft, node: cst.Name) -> bool:
+    """`world_size = get_world_size()`, and what a function does with it."""
+    scope = draft.scope(node)
+    given = [
+        each.value for each in draft.below(scope)
+        if isinstance(each, cst.Assign) and any(tail(target.target) == node.value for target in each.targets)
+    ]  # fmt: skip
+    asked = [each for each in given if isinstance(each, cst.Call) and _ASKS.fullmatch(tail(each.func))]
+    return isinstance(scope, cst.FunctionDef) and bool(given) and len(asked) == len(given)
 
 
 def may_be_several(draft: Draft) -> bool:

@@ -28,6 +28,11 @@ def is_due_next(draft: Draft, values: Values) -> str:
     return " and ".join(f"({_next(draft, values, test)})" for test in tests.values())
 
 
+def changes_counter(values: Values) -> bool:
+    """Whether a round changes what counts it: `for epoch in range(N): epoch += 1`."""
+    return values.loop.counter is not None and values.loop.variable in values.bound
+
+
 def keep_renewed(draft: Draft, values: Values) -> None:
     """Keep what only some rounds make; refuse an iterator of which nobody can tell in which rounds that is."""
     for name, test in renewed(draft, values):

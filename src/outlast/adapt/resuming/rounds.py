@@ -111,6 +111,23 @@ def is_called(draft: Draft, scope: Scope) -> bool:
     return not is_method and any(True for _ in _calls(draft, scope))
 
 
+def are_ways(draft: Draft, scopes: Sequence[Scope]) -> bool:
+    """Whether a start runs one of several methods of a class, and once: `solver.train()` or `solver.train_both()`."""
+    methods = [scope for scope in scopes if isinstance(scope, cst.FunctionDef)]
+    owners = {id(owner) if (owner := _owner(draft, method)) is not None else 0 for method in methods}
+    if len(methods) < len(scopes) or len(owners) > 1 or 0 in owners:
+        return False
+    for file in (draft, *draft.others):
+        calls = [list(_calls(draft, method, file)) for method in methods]
+        if not all(calls):
+            if any(calls):
+                return False
+            continue
+        called = [call for each in calls for call in each]
+        return are_alternatives(file, called) and not any(repeated_at(file, call) for call in called)
+    return False
+
+
 def repeated_at(draft: Draft, node: cst.CSTNode) -> cst.CSTNode | None:
     """The loop, or the second call, by which what a node does is done again; None where it is done once."""
     seen: set[int] = set()
@@ -147,14 +164,20 @@ def _within(draft: Draft, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         before = each
 
 
-def _calls(draft: Draft, function: cst.FunctionDef) -> Iterator[cst.Call]:
-    """Calls of a function of this file. Methods are told from others of their name by what they are called on."""
+def _owner(draft: Draft, function: cst.FunctionDef) -> cst.ClassDef | None:
+    return next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
+
+
+def _calls(draft: Draft, function: cst.FunctionDef, file: Draft | None = None) -> Iterator[cst.Call]:
+    """Calls of a function of this file, in it or in another. Methods are told from others of their name by what they
+    are called on."""
     name = function.name.value
-    owner = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
-    makers = _makers(draft, owner.name.value) if owner is not None else set()
-    made = _instances(draft, makers) if owner is not None else set()
-    for call in draft.calls():
-        if tail(call.func) != name or draft.scope(call) is function or not draft.is_reached(call):
+    owner = _owner(draft, function)
+    file = file or draft
+    makers = _makers(file, owner.name.value) if owner is not None else set()
+    made = _instances(file, makers) if owner is not None else set()
+    for call in file.calls():
+        if tail(call.func) != name or file.scope(call) is function or not file.is_reached(call):
             continue
         if owner is None:
             if isinstance(call.func, cst.Name):
@@ -162,7 +185,7 @@ def _calls(draft: Draft, function: cst.FunctionDef) -> Iterator[cst.Call]:
         elif isinstance(call.func, cst.Attribute):
             on = call.func.value
             is_new = isinstance(on, cst.Call) and tail(on.func) in makers
-            is_self = dotted(on) == "self" and any(each is owner for each in draft.above(call))
+            is_self = dotted(on) == "self" and any(each is owner for each in file.above(call))
             is_part = isinstance(on, cst.Subscript) and dotted(on.value) in made
             if is_new or is_self or is_part or dotted(on) in made:
                 yield call

@@ -6,13 +6,15 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.uses import Uses
+from outlast.adapt.resuming.parts import parts_of
+from outlast.adapt.resuming.uses import CALLED, Uses
 from outlast.migrate.tree import argument, dotted, inner, tail
 
 
 def set_fields(draft: Draft, values: Values, uses: Uses) -> list[str]:
     """Fields of objects from elsewhere that the rounds set: after a stop they would be what the start made them."""
-    return list(dict.fromkeys([*_made_anew(draft, values, uses), *_options(draft, values, uses)]))
+    found = [*_made_anew(draft, values, uses), *_on_parts(draft, values, uses), *_options(draft, values, uses)]
+    return list(dict.fromkeys(found))
 
 
 def _options(draft: Draft, values: Values, uses: Uses) -> list[str]:
@@ -64,3 +66,21 @@ def _made_anew(draft: Draft, values: Values, uses: Uses) -> list[str]:
         if name.count(".") == 1 and read == name and is_outside:
             found.append(name)
     return list(dict.fromkeys(found))
+
+
+def _on_parts(draft: Draft, values: Values, uses: Uses) -> list[str]:
+    """`loss, self.net.centers = pull(self.net.centers)`: what a method makes from what it was, on a model it has."""
+    found = []
+    assigned = [
+        node for function in uses.functions if values.owner is not None
+        for node in draft.below(function.body) if isinstance(node, cst.Assign)
+    ]  # fmt: skip
+    for node in assigned:
+        for name in (each for target in node.targets for each in parts_of(target.target, None, fields=True)):
+            holder, _, field = name.rpartition(".")
+            is_part = name.startswith("self.") and name.count(".") == 2 and field not in ("data", "grad")
+            is_model = {"parameters", "train", CALLED} & uses.methods.get(holder, set())
+            is_made = any(dotted(each) == name for each in draft.below(node.value))
+            if is_part and is_model and is_made and holder not in uses.holders:
+                found.append(name)
+    return found

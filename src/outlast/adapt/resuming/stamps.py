@@ -15,14 +15,16 @@ from outlast.adapt.resuming.begun import added_paths, mode_of, path_of
 from outlast.adapt.resuming.clocks import Bound, has_clock, is_clock, is_stamp
 from outlast.adapt.resuming.firsts import saved_path
 from outlast.adapt.resuming.loops import Values, keyword_or_place
+from outlast.adapt.resuming.scopes import is_method, parameters
 from outlast.adapt.resuming.state import ENVIRON, RULE
-from outlast.adapt.resuming.visible import is_method, parameters
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
 
 #: what makes a folder, or leaves files of its own in one: nothing is lost where it is the same one again
 _MAKES = frozenset({"os.makedirs", "os.mkdir"})
-_WRITERS = frozenset({"SummaryWriter", "FileWriter", "CSVLogger", "TensorBoardLogger"})
+_WRITERS = frozenset({"SummaryWriter", "FileWriter", "CSVLogger", "TensorBoardLogger", "create_file_writer"})
+#: (keyword, place) of what Keras and MindSpore save to
+_SAVES = {"save_weights": ("filepath", 0), "save_checkpoint": ("ckpt_file_name", 1)}
 #: (keyword, place) of what callbacks of Keras and Estimators of TensorFlow write to
 _TAKERS = {
     "ModelCheckpoint": ("filepath", 0), "CSVLogger": ("filename", 0), "Estimator": ("model_dir", 1),
@@ -36,9 +38,9 @@ def find_stamps(draft: Draft, values: Values) -> list[cst.CSTNode]:
 
     Those of other results as well, unless each start begins a file anew that may lie there.
     """
-    paths = [path for call in draft.calls(values.loop.node) if (path := saved_path(draft, call)) is not None]
+    paths = [path for call in draft.calls(values.loop.node) if (path := _saved(draft, call)) is not None]
     paths += added_paths(draft, values.loop.node)
-    if not _begins_files(draft, values):
+    if not begins_files(draft, values):
         paths += result_paths(draft)
     return _in_paths(draft, values, paths)
 
@@ -55,7 +57,7 @@ def find_given_stamps(draft: Draft, at: cst.CSTNode) -> list[cst.CSTNode]:
     found = {
         id(node): node
         for path in paths
-        for node in _reached(draft, path)
+        for node in stamps_of(draft, path)
         if draft.scope(node) is draft.module or (draft.scope(node) is here and draft.start(node) < draft.start(at))
     }
     return sorted(found.values(), key=draft.start)
@@ -67,41 +69,46 @@ def say_stamps(draft: Draft, values: Values, kept: Sequence[cst.CSTNode]) -> Non
         if not any(stamp is each for each in kept):
             said = f"{_shown(draft, stamp)} is another one in each start: each stint has a place of its own"
             draft.say(Kind.DIFFERS, RULE, stamp, said, "give them a name that stays the same")
-    made_of = [value for path in result_paths(draft) for value in reached(draft, path, values)]
-    _say_settings(draft, {name.rpartition(".")[2] for value in made_of for name in names_in(draft, value)})
     for other in draft.others:
-        _say_folders(other)
+        _say_folders(other, kept)
 
 
-def _say_settings(draft: Draft, names: set[str]) -> None:
-    """`TIME_NOW` of a file with settings, which places of this one are made of."""
-    for other in draft.others:
-        for node in (each for each in other.nodes if isinstance(each, cst.Assign)):
-            name, value = tail(node.targets[0].target), node.value
-            is_setting = name.isupper() and name in names and isinstance(other.scope(node), cst.Module)
-            if is_setting and isinstance(value, cst.Call) and is_stamp(other, value, {}):
-                said = f"{name} is another one in each start: each stint has a place of its own"
-                other.say(Kind.DIFFERS, RULE, node, said, "give it a value that stays the same")
-
-
-def _say_folders(draft: Draft) -> None:
+def _say_folders(draft: Draft, kept: Sequence[cst.CSTNode]) -> None:
     """`LossHistory(folder)` of another file, which makes a folder of its own there."""
     calls = [
         call for call in draft.calls() if isinstance(draft.scope(call), cst.FunctionDef) and draft.is_reached(call)
     ]
     paths = [path for call in calls if (path := _folder(draft, call)) is not None]
-    stamps = {id(stamp): stamp for path in paths for stamp in _reached(draft, path)}
-    for stamp in stamps.values():
+    paths += _returned_paths(draft)
+    stamps = {id(stamp): stamp for path in paths for stamp in stamps_of(draft, path)}
+    for stamp in (each for each in stamps.values() if not any(each is one for one in kept)):
         said = f"{_shown(draft, stamp)} is another one in each start: each stint has a place of its own"
         draft.say(Kind.DIFFERS, RULE, stamp, said, "give it a name that stays the same")
 
 
-def keep_stamps(draft: Draft, stamps: Sequence[cst.CSTNode], scope: cst.CSTNode, value: str) -> None:
+def _returned_paths(draft: Draft) -> list[cst.BaseExpression]:
+    """What functions give back that are run and put a path together: `return os.path.join(root, now)`."""
+    returned = [
+        node.value for node in draft.nodes
+        if isinstance(node, cst.Return) and node.value is not None and draft.is_reached(node)
+    ]  # fmt: skip
+    return [
+        value for value in returned
+        if any(
+            draft.resolve(call.func) == "os.path.join"
+            for part in reached(draft, value) for call in (part, *draft.below(part)) if isinstance(call, cst.Call)
+        )
+    ]  # fmt: skip
+
+
+def keep_stamps(
+    draft: Draft, stamps: Sequence[cst.CSTNode], scope: cst.CSTNode, value: str, file: str = "resume"
+) -> None:
     """Let all stints have the first one's. `value`: the contract's output folder, as the loop in `scope` reads it."""
     for at, stamp in enumerate(stamps):
         folder = f"{ENVIRON} or {value}" if value and is_readable(draft, value, stamp, scope) else ENVIRON
         (helper,) = draft.once("stamps", lambda: _add_helper(draft))
-        rest = f'{folder}, "resume{at or ""}.name")'
+        rest = f'{folder}, "{file}{at or ""}.name")'
         if isinstance(stamp, cst.FormattedStringExpression):
             # Before Python 3.12 no quotes of its own kind may stand in a text.
             name = draft.free("first_stamp")
@@ -117,7 +124,7 @@ def keep_stamps(draft: Draft, stamps: Sequence[cst.CSTNode], scope: cst.CSTNode,
 
 def is_readable(draft: Draft, value: str, at: cst.CSTNode, scope: cst.CSTNode) -> bool:
     """Whether the output folder has the name there that it has in the loop's function, and is known already."""
-    if not value or value.startswith("contract") or draft.scope(at) is scope:
+    if not value or value.startswith(("contract", "os.environ")) or draft.scope(at) is scope:
         return True
     # Elsewhere that folder may have another name; one that is the module's is the same everywhere.
     return _is_of_module(draft, value.partition(".")[0], at, scope)
@@ -128,15 +135,21 @@ def _let_exist(draft: Draft, stamps: Sequence[cst.CSTNode]) -> None:
     for call in draft.calls():
         path = positional(call, 0)
         is_bare = draft.resolve(call.func) in _MAKES and len(call.args) == 1 and isinstance(call.func, cst.Attribute)
-        if path is None or not is_bare or _is_asked_for(draft, call):
+        if path is None or not is_bare or is_asked_for(draft, call):
             continue
-        names = _reached(draft, path)
+        names = stamps_of(draft, path)
         if any(stamp is each for stamp in stamps for each in names) and isinstance(call.func, cst.Attribute):
             draft.replace(call.func.attr, "makedirs")
             draft.insert(draft.span(path)[1], f", exist_ok=bool({ENVIRON})")
 
 
-def _is_asked_for(draft: Draft, call: cst.Call) -> bool:
+def makes_anew(draft: Draft) -> bool:
+    """Whether a file makes a folder without asking whether it is there: a second time that fails."""
+    calls = (call for call in draft.calls() if draft.resolve(call.func) in _MAKES and len(call.args) == 1)
+    return any(not is_asked_for(draft, call) for call in calls)
+
+
+def is_asked_for(draft: Draft, call: cst.Call) -> bool:
     """Whether a folder is made only where it is not there."""
     around = [each for each in draft.above(call) if isinstance(each, cst.If | cst.Try)]
     return any(isinstance(each, cst.Try) or "exists" in draft.source(each.test) for each in around)
@@ -183,7 +196,7 @@ def _add_helper(draft: Draft) -> tuple[str]:
     return (name,)
 
 
-def _begins_files(draft: Draft, values: Values) -> bool:
+def begins_files(draft: Draft, values: Values) -> bool:
     """Whether a start empties files that its rounds write to: in a folder of its own it has its own."""
     inside = {id(call) for call in draft.calls(values.loop.node)}
     calls = [(each, call) for each in (draft, *draft.others) for call in each.calls()]
@@ -210,12 +223,18 @@ def result_paths(draft: Draft) -> list[cst.BaseExpression]:
     return [path for call in draft.calls() if (path := _folder(draft, call)) is not None]
 
 
+def _saved(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
+    """Where weights are saved to."""
+    is_known = tail(call.func) in _SAVES and "torch" not in draft.names.roots
+    return keyword_or_place(call, *_SAVES[tail(call.func)]) if is_known else saved_path(draft, call)
+
+
 def _folder(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
     """A folder of results, or a file that is saved."""
-    if (path := saved_path(draft, call)) is not None:
+    if (path := _saved(draft, call)) is not None:
         return path
     if tail(call.func) in _WRITERS:
-        named = argument(call, "log_dir") or argument(call, "save_dir")
+        named = next((found for each in ("log_dir", "logdir", "save_dir") if (found := argument(call, each))), None)
         return named.value if named is not None else positional(call, 0)
     return positional(call, 0) if draft.resolve(call.func) in _MAKES else None
 
@@ -224,7 +243,7 @@ def _in_paths(draft: Draft, values: Values, paths: Sequence[cst.BaseExpression])
     """Stamps that paths are made of, which a start makes once and before its rounds."""
     found: dict[int, cst.CSTNode] = {}
     for path in paths:
-        for node in _reached(draft, path, values):
+        for node in stamps_of(draft, path, values):
             if is_made_before(draft, node, values):
                 found[id(node)] = node
     return sorted(found.values(), key=draft.start)
@@ -237,20 +256,27 @@ def is_made_before(draft: Draft, node: cst.CSTNode, values: Values) -> bool:
     return is_before and _is_once(draft, node, values)
 
 
-def _reached(draft: Draft, path: cst.BaseExpression, values: Values | None = None) -> Iterator[cst.CSTNode]:
+def stamps_of(draft: Draft, path: cst.BaseExpression, values: Values | None = None) -> Iterator[cst.CSTNode]:
     """Every stamp that a path is made of."""
+    found: dict[int, Bound] = {}
     for value in reached(draft, path, values):
-        yield from _outermost(draft, value, _bound(draft, draft.scope(value)))
+        scope = draft.scope(value)
+        if id(scope) not in found:
+            found[id(scope)] = _bound(draft, scope)
+        yield from _outermost(draft, value, found[id(scope)])
 
 
 def reached(draft: Draft, path: cst.BaseExpression, values: Values | None = None) -> Iterator[cst.BaseExpression]:
     """Everything that a path is made of, through names, fields and parameters."""
     waiting: list[tuple[cst.BaseExpression, int]] = [(path, _DEPTH)]
     seen: set[tuple[str, int]] = set()
+    found: dict[int, Bound] = {}
     while waiting:
         value, depth = waiting.pop()
         scope = draft.scope(value)
-        bound = _bound(draft, scope)
+        if id(scope) not in found:
+            found[id(scope)] = _bound(draft, scope)
+        bound = found[id(scope)]
         yield value
         for name in names_in(draft, value):
             # What a round binds has a name of its own in each.
@@ -299,8 +325,8 @@ def _bound(draft: Draft, scope: Scope) -> Bound:
     found: Bound = {}
     for place in dict.fromkeys((scope, draft.module)):
         own: Bound = {}
-        for node in draft.nodes:
-            if isinstance(node, cst.Assign) and draft.scope(node) is place:
+        for node in draft.all_assigns:
+            if draft.scope(node) is place:
                 for target in node.targets:
                     if name := dotted(target.target):
                         own.setdefault(name, []).append(node.value)

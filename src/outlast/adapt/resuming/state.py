@@ -9,7 +9,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead
-from outlast.adapt.resuming.aliases import holder_of, weights_of, with_weights
+from outlast.adapt.resuming.aliases import weights_of, with_weights
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.generators import random_sources
 from outlast.adapt.resuming.loops import Values
@@ -22,6 +22,8 @@ from outlast.migrate.engine import Kind
 from outlast.migrate.tree import tail
 
 RULE = "resume"
+#: kinds of a state that are networks in a loop of the script's own
+NETWORKS = frozenset({"torch", "tensorflow", "mindspore"})
 ENVIRON = 'os.environ.get("OUTLAST_CHECKPOINT")'
 #: Made by these, a value only passes through the loop.
 PASSING = frozenset(
@@ -129,7 +131,7 @@ def count_lines(values: Values, names: Names) -> list[str]:
 def round_pairs(values: Values) -> list[str]:
     """The round as part of a checkpoint; a `while` loop's counter is one of the kept values."""
     counter = values.loop.variable
-    return [f'"{counter}": {counter}'] if values.loop.counter is not None else []
+    return [f'"{counter}": {values.loop.number}'] if values.loop.counter is not None else []
 
 
 def sometimes_pairs(values: Values) -> list[str]:
@@ -187,7 +189,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'"{name}": {_if_there(name, _states_of(name, kind), state)}' for name, kind in state.groups),
         *(f'"{name}": {_if_there(name, f"{name}.detach()", state)}' for name in state.tensors),
         *(f'"{name}": {_if_there(name, f"{name}.get_state()", state)}' for name in state.generators),
-        *(f'"{name}": {_if_there(holder_of(name, state.maybe), name, state)}' for name in state.kept),
+        *(f'"{name}": {_if_there(_holder_of(name, state), name, state)}' for name in state.kept),
         *sometimes_pairs(values), *drawn,
         *size_pairs(state.files), *mode_pairs(state.modes),
     ]  # fmt: skip
@@ -210,7 +212,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
             line
             for name in state.kept
             for put in [f"{put_at(name, state)} = {_put_back(name, values, state, names, torch if uses_cuda else '')}"]
-            for line in _under(holder_of(name, state.maybe), [put], state)
+            for line in _under(_holder_of(name, state), [put], state)
         ),
         *_random_lines(draft, values, names, ["    " + line for line in put_back]),
         *cut_lines(state.files, names.state),
@@ -353,6 +355,12 @@ def _condition(name: str, state: State) -> str:
         can = f'hasattr({name}, "load_state_dict")'
         return f"({there}) and {can}" if there else can
     return there or (f"{name} is not None" if name in state.maybe else "")
+
+
+def _holder_of(name: str, state: State) -> str:
+    """The object that has a field, where it may be None or not be there: `history` of `history.losses`."""
+    holder = name.rpartition(".")[0]
+    return holder if holder in state.maybe or holder in dict(state.under) else ""
 
 
 def call_lines(head: str, items: list[str], end: str) -> list[str]:

@@ -10,7 +10,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.kept import NOT_KEPT, global_names, kept_fields, kept_values
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.rounds import started
+from outlast.adapt.resuming.rounds import repeated_at, started
 from outlast.adapt.resuming.state import PASSING, Refusal, State
 from outlast.adapt.resuming.tracked import Tracked
 from outlast.adapt.resuming.uses import Uses
@@ -188,6 +188,15 @@ def starts_training(draft: Draft, values: Values) -> bool:
     """Whether the loop, or a function of the file that it runs, calls something that trains by its name."""
     bodies = (values.loop.node.body, *(function.body for function in values.run_functions()))
     return any(_STARTS.fullmatch(tail(call.func)) for body in bodies for call in draft.calls(body))
+
+
+def is_episode(draft: Draft, values: Values) -> bool:
+    """Whether a loop is done again and again, counts only to end some time, and is left before: a game, a trial."""
+    inside = list(draft.below(values.loop.node.body))
+    name = values.loop.variable.strip("_")  # of `_` nobody asks what it is
+    is_left = any(isinstance(node, cst.Break | cst.Return) for node in inside)
+    is_counted = any(isinstance(node, cst.Name) and node.value == name for node in inside)
+    return is_left and not is_counted and repeated_at(draft, values.loop.node) is not None
 
 
 def session_state(draft: Draft, values: Values) -> State:

@@ -57,7 +57,7 @@ def session_lines(draft: Draft, values: Values, state: State, names: Names, valu
     after = [
         f"os.makedirs({names.path}, exist_ok=True)",
         *take_numbers,
-        f'{saver}.save({session}, os.path.join({names.path}, "state"), global_step={values.loop.variable})',
+        f'{saver}.save({session}, os.path.join({names.path}, "state"), global_step={values.loop.number})',
     ]
     return before, after
 
@@ -100,7 +100,7 @@ def _beside_lines(draft: Draft, values: Values, names: Names, tf: str, kept: lis
         f'for {old} in {glob}.glob(os.path.join({names.path}, "*.values")):',
         f"    if {old} != str({tf}.train.latest_checkpoint({names.path})) + '.values':",
         f"        os.remove({old})",
-        f'with open(os.path.join({names.path}, "state-%d.values" % {values.loop.variable}), "wb") as {held}:',
+        f'with open(os.path.join({names.path}, "state-%d.values" % {values.loop.number}), "wb") as {held}:',
         *call_lines("    pickle.dump({", pairs, f"}}, {held})"),
     ]
     return before, after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -84,6 +84,30 @@ def say_layers(draft: Draft, loop: cst.CSTNode) -> None:
     if layer:
         said = f"before Keras 3, random numbers of layers ({layer.rpartition('.')[2]}) start anew in each stint"
         draft.say(Kind.DIFFERS, RULE, loop, said, "use Keras 3 to have the same")
+
+
+def say_mapped(draft: Draft, training: cst.CSTNode) -> None:
+    """Layers that draw where a dataset is prepared: `rows.map(lambda x, y: (augment(x), y))` is no part of a model."""
+    for each in files_of(draft):
+        layer = next((name for call in each.calls() for name in _drawn_in_map(each, call)), "")
+        if layer:
+            said = f"random numbers of layers in what a dataset maps ({layer}) start anew in each stint"
+            draft.say(Kind.DIFFERS, RULE, training, said, "put these layers into the model, where Keras 3 keeps them")
+            return
+
+
+def _drawn_in_map(draft: Draft, call: cst.Call) -> Iterator[str]:
+    """What kind of layers draws by chance in the function that a call of `map` gets."""
+    if tail(call.func) != "map" or not isinstance(call.func, cst.Attribute) or not call.args:
+        return
+    given = call.args[0].value
+    own = [each for each in draft.functions() if isinstance(given, cst.Name) and each.name.value == given.value]
+    used = {tail(node) for part in (given, *own) for node in (part, *draft.below(part)) if isinstance(node, cst.Name)}
+    for node in draft.all_assigns:
+        if isinstance(node.value, cst.Call) and any(tail(target.target) in used for target in node.targets):
+            for made in (node.value, *draft.calls(node.value)):
+                name = draft.resolve(made.func)
+                yield from [tail(made.func)] if _DRAWING_LAYERS.fullmatch(name) else []
 
 
 def say_privacy(draft: Draft) -> None:

@@ -14,9 +14,10 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.loops import Values, keyword_or_place
+from outlast.adapt.resuming.save_counters import save_counters
 from outlast.adapt.resuming.state import RULE, Refusal
 from outlast.adapt.resuming.tensors import dealt
-from outlast.adapt.resuming.told import draws_by_itself, say_layers
+from outlast.adapt.resuming.told import draws_by_itself, say_layers, say_mapped
 from outlast.adapt.resuming.unbuilt import is_built_late
 from outlast.adapt.whole import roots_of, search, words_of
 from outlast.migrate.engine import Kind
@@ -69,6 +70,7 @@ class Tracked:
         for name, origin in self._visible().items():
             if self._is_made(origin) and self._is_used(name):
                 found[name] = None
+        found.update(dict.fromkeys(save_counters(self.draft, self._visible(), self._reach)))
         for name in found:
             if self.values.may_be_missing(name) or self.values.may_be_none(name):
                 raise Refusal(f"{name} is there only under a condition", self.values.loop.node)
@@ -366,6 +368,7 @@ class Tracked:
             said = "random numbers that TensorFlow draws by itself (tf.random, shuffle) start anew in each stint"
             draft.say(Kind.DIFFERS, RULE, loop, said, "draw them from numpy or a tf.random.Generator to have the same")
         say_layers(draft, loop)
+        say_mapped(draft, loop)
 
 
 def _parameters(function: cst.FunctionDef) -> list[str]:

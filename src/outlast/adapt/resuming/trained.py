@@ -8,6 +8,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead, loaded_before
+from outlast.adapt.resuming.called import whole_of
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
 from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values, leave_missing
@@ -17,12 +18,12 @@ from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.made_functions import refuse_functions
 from outlast.adapt.resuming.modes import find_modes
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
+from outlast.adapt.resuming.scopes import global_names
 from outlast.adapt.resuming.settings import set_fields
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.thawed import is_thawing
 from outlast.adapt.resuming.turns import turned
 from outlast.adapt.resuming.uses import CALLED, Uses
-from outlast.adapt.resuming.visible import global_names
 from outlast.adapt.whole import roots_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -37,6 +38,8 @@ _CLOCKS = frozenset({"now", "today", "utcnow", "perf_counter", "monotonic"})
 _WRITERS = frozenset({"SummaryWriter", "open", "writer", "getLogger", "tqdm"})
 #: libraries that follow a training: each stint begins another record
 _TRACKERS = frozenset({"wandb", "mlflow", "comet_ml", "neptune", "clearml", "swanlab", "aim", "dvclive"})
+#: methods of texts that give texts, or lists of them
+_WORDS = frozenset("split rsplit splitlines strip rstrip lstrip lower upper format join".split())
 _ANEW = "save it with outlast.save if its state matters"
 
 
@@ -90,6 +93,9 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     under = {
         name: values.condition(name) for name in (*found.groups, *tensors, *generators) if values.may_be_missing(name)
     }
+    # Fields of what only a branch makes: `if args.eval: record = Record()`.
+    bare = {holder: holder.partition(".")[0] for holder in holders}
+    under |= {each: values.condition(root) for each, root in bare.items() if values.may_be_missing(root)}
     # What comes with the loaders from a function may be none.
     under |= {name: f'getattr({name.rpartition(".")[0]}, "generator", None) is not None' for name in held}
     drawn = [each.name for each in find_dealt(draft, values)]
@@ -102,7 +108,7 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
         asked=frozenset(found.asked), outer=outer, wrapped=frozenset(found.wrapped),
         partly=_trained_in_part(draft, values, uses, found.loaded),
         thawed=_thawed(draft, values, uses, found),
-        modes=find_modes(draft, values, [name for name in found.loaded if name not in unsure]),
+        modes=find_modes(draft, values, uses, [name for name in found.loaded if name not in unsure]),
     )  # fmt: skip
 
 
@@ -220,7 +226,8 @@ def _changed_elsewhere(draft: Draft, values: Values, uses: Uses) -> list[str]:
         if "." in name or uses.alias(name) or name not in uses.used | rebound:
             continue
         made = tail(origin.func) if isinstance(origin, cst.Call) else ""
-        is_container = isinstance(origin, cst.List | cst.Dict | cst.Set) or (made and is_plain(origin))
+        held = cst.List | cst.Dict | cst.Set | cst.ListComp | cst.DictComp | cst.SetComp
+        is_container = isinstance(origin, held) or (made and is_plain(origin))
         is_rebound = name in rebound and origin is not None and made not in NOT_KEPT
         if is_rebound or (name in filled and is_container):
             found.append(name)
@@ -244,19 +251,38 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
                 draft.say(Kind.DIFFERS, RULE, values.loop.node, said, _ANEW)
             continue
         for name, first in uses.changing(holder).items():
+            if _is_of_functions(draft, uses, name):
+                continue
             made = {tail(each.func) for each in uses.field_values(name) if isinstance(each, cst.Call)}
             if any(_is_no_value(value) for value in uses.field_values(name)):
                 if not made & _WRITERS:  # which begin anew in each stint as they should
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
-            elif is_plain(first) or name in ahead or _is_copied_state(first):
+            elif is_plain(first) or name in ahead or _is_copied_state(first) or _is_of_text(draft, first):
                 kept.append(name)
             elif (
                 isinstance(first, cst.Call) and name not in uses.holders and tail(first.func) not in NOT_KEPT | _CLOCKS
             ):
                 is_saved = name in saved or any(each in uses.methods[name] for each in ("step", "eval", "parameters"))
-                if not is_saved and draft.resolve(first.func).partition(".")[0] not in _TRACKERS:
+                is_anew = is_saved or draft.resolve(first.func).partition(".")[0] in _TRACKERS
+                if not is_anew and not (holder != "self" and is_reset(draft, values, uses, holder)):
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
     return kept
+
+
+def _is_of_functions(draft: Draft, uses: Uses, name: str) -> bool:
+    """Whether a field lists what is only called (`self.callbacks`), and no round adds to it."""
+    field = f"self.{name.rpartition('.')[2]}"
+    return uses.elements.get(name) == {CALLED} and not any(
+        (isinstance(node, cst.AssignTarget | cst.AugAssign) and dotted(whole_of(node.target)) == field)
+        or (isinstance(node, cst.Call) and tail(node.func) in CHANGES and field in dotted(node.func))
+        for function in uses.functions
+        for node in draft.below(function.body)
+    )
+
+
+def _is_of_text(draft: Draft, value: cst.BaseExpression) -> bool:
+    """`line.rstrip().split("\\t")`: words of a text, whatever else a round may put there."""
+    return isinstance(value, cst.Call) and tail(value.func) in _WORDS and not draft.resolve(value.func)
 
 
 def _is_copied_state(value: cst.BaseExpression) -> bool:

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from outlast.adapt.arguments.namespaces import called_name, parameters_of
 from outlast.adapt.draft import Draft
+from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.resuming.before import Before
 from outlast.adapt.resuming.state import RULE
+from outlast.adapt.whole import files_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
 
@@ -26,6 +29,7 @@ _WHATEVER_ORDER = frozenset("len set frozenset sum min max any all print isinsta
 _OF_SETS = frozenset("union intersection difference symmetric_difference copy".split())
 _OPERATORS = (cst.BitOr, cst.BitAnd, cst.BitXor, cst.Subtract)
 _LONG = 60
+_DEPTH = 6
 #: of Keras: they take the hash of Python unless they are told another
 _HASHING = re.compile(r"(?:tensorflow\.)?(?:\w+\.)*preprocessing\.text\.(?:one_hot|hashing_trick)")
 _COLLECTS = frozenset("append extend insert setdefault".split())
@@ -162,15 +166,16 @@ def _is_settled(draft: Draft, node: cst.CSTNode) -> bool:
     return False
 
 
-def _is_set(draft: Draft, node: cst.CSTNode | None, depth: int = 4) -> bool:
+def _is_set(draft: Draft, node: cst.CSTNode | None, depth: int = _DEPTH) -> bool:
     """Whether an expression is a set, of texts as far as can be seen."""
     if not depth:
         return False
     if isinstance(node, cst.Call):
         if isinstance(node.func, cst.Attribute):
             return node.func.attr.value in _OF_SETS and _is_set(draft, node.func.value, depth - 1)
-        made = positional(node, 0)
-        return draft.resolve(node.func) in ("set", "frozenset") and not _has_numbers(made)
+        if draft.resolve(node.func) in ("set", "frozenset"):
+            return not _has_numbers(positional(node, 0))
+        return _gives_set(draft, node, None, depth)
     if isinstance(node, cst.SetComp):
         return not _has_numbers(node)
     if isinstance(node, cst.Set):
@@ -197,24 +202,69 @@ def _has_numbers(made: cst.CSTNode | None) -> bool:
 
 
 def _is_bound_to_set(draft: Draft, node: cst.Name | cst.Attribute, depth: int) -> bool:
-    """Whether the last binding before a place gives a name a set; a field, or a name of the module, whatever does."""
+    """Whether the last binding before a place gives a name a set; a field, or a name of the module, whatever does.
+
+    A parameter is one where every call of its function gives it one.
+    """
     name, scope = dotted(node), draft.scope(node)
     bound = [
-        (each, each.value) for each in draft.nodes
-        if isinstance(each, cst.Assign | cst.AnnAssign) and each.value is not None and name in _targets(each)
+        (each, value, at) for each in draft.nodes
+        if isinstance(each, cst.Assign | cst.AnnAssign) and each.value is not None
+        for value, at in _bound(each, name)
     ]  # fmt: skip
     if "." not in name:
-        here = [pair for pair in bound if draft.scope(pair[0]) is scope]
-        earlier = [pair for pair in here if draft.span(pair[0])[1] < draft.start(node)]
+        here = [each for each in bound if draft.scope(each[0]) is scope]
+        earlier = [each for each in here if draft.span(each[0])[1] < draft.start(node)]
         if here:
-            return bool(earlier) and _is_set(draft, earlier[-1][1], depth - 1)
+            return bool(earlier) and _is_given(draft, *earlier[-1][1:], depth)
+        if isinstance(scope, cst.FunctionDef) and name in parameters_of(scope):
+            return _is_handed_set(draft, scope, name, depth)
         is_param = isinstance(scope, cst.FunctionDef) and any(
             isinstance(each, cst.Param) and each.name.value == name for each in draft.below(scope.params)
         )
-        bound = [] if is_param else [pair for pair in bound if draft.scope(pair[0]) is draft.module]
-    return bool(bound) and all(_is_set(draft, value, depth - 1) for _, value in bound)
+        bound = [] if is_param else [each for each in bound if draft.scope(each[0]) is draft.module]
+    return bool(bound) and all(_is_given(draft, value, at, depth) for _, value, at in bound)
 
 
-def _targets(node: cst.Assign | cst.AnnAssign) -> list[str]:
-    targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
-    return [dotted(each) for each in targets]
+def _bound(node: cst.Assign | cst.AnnAssign, name: str) -> Iterator[tuple[cst.BaseExpression, int | None]]:
+    """What an assignment gives a name, or which one of what it gives several: `rows, words = read(path)`."""
+    assert node.value is not None
+    for target in [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]:
+        if dotted(target) == name:
+            yield node.value, None
+        elif isinstance(target, cst.Tuple):
+            yield from ((node.value, at) for at, each in enumerate(target.elements) if dotted(each.value) == name)
+
+
+def _is_given(draft: Draft, value: cst.BaseExpression, at: int | None, depth: int) -> bool:
+    if at is not None and isinstance(value, cst.Tuple):
+        return at < len(value.elements) and _is_set(draft, value.elements[at].value, depth - 1)
+    return _is_set(draft, value, depth - 1) if at is None else _gives_set(draft, value, at, depth - 1)
+
+
+def _gives_set(draft: Draft, call: cst.BaseExpression, at: int | None, depth: int) -> bool:
+    """Whether a function of the program returns a set, alone or as one of several values."""
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name) or depth <= 0:
+        return False
+    own = [
+        each for each in draft.module.body if isinstance(each, cst.FunctionDef) and each.name.value == tail(call.func)
+    ]
+    home, function = (draft, own[0]) if len(own) == 1 else function_elsewhere(draft, call) or (draft, None)
+    returned = [
+        each.value for each in (home.below(function) if function is not None else ())
+        if isinstance(each, cst.Return) and each.value is not None and home.scope(each) is function
+    ]  # fmt: skip
+    is_whole = at is None or all(isinstance(each, cst.Tuple) for each in returned)
+    return bool(returned) and is_whole and all(_is_given(home, each, at, depth) for each in returned)
+
+
+def _is_handed_set(draft: Draft, function: cst.FunctionDef, name: str, depth: int) -> bool:
+    """Whether all calls of a function, in any file, give a parameter a set."""
+    places, called = parameters_of(function), called_name(draft, function)
+    at = places.index(name) - (places[:1] in (["self"], ["cls"]))
+    given = [
+        (home, keyword.value if (keyword := argument(call, name)) is not None else positional(call, at))
+        for home in files_of(draft) for call in home.calls()
+        if tail(call.func) == called and not home.is_of_library(call.func)
+    ]  # fmt: skip
+    return bool(given) and all(value is not None and _is_set(home, value, depth - 1) for home, value in given)

@@ -14,7 +14,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.elements import index_of, unpacked
 from outlast.adapt.resuming.loops import Values, targets_of
-from outlast.adapt.resuming.visible import Visible, global_names, is_method, parameters, seen_elsewhere
+from outlast.adapt.resuming.scopes import global_names, is_method, parameters, seen_elsewhere
+from outlast.adapt.resuming.visible import Visible
 from outlast.migrate.tree import argument, dotted, positional, tail
 
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)

@@ -7,7 +7,6 @@ same file, as `trainer.model`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
 
 import libcst as cst
 
@@ -17,10 +16,10 @@ from outlast.adapt.resuming.declared import declared_fields, factory_of
 from outlast.adapt.resuming.loops import Values, chosen, has_none, is_none, targets_of
 from outlast.adapt.resuming.parts import parts_of
 from outlast.adapt.resuming.ranks import is_library
-from outlast.adapt.signatures import fits
+from outlast.adapt.resuming.scopes import global_names, is_method, own_classes, parameters, seen_elsewhere
+from outlast.adapt.signatures import fits, taken_word
 from outlast.migrate.tree import argument, dotted, positional, tail
 
-_Named = TypeVar("_Named", cst.ClassDef, cst.FunctionDef)
 #: methods that the making of an object runs
 _MAKING = frozenset({"__init__", "__post_init__"})
 _CHANGES = frozenset("append extend insert add update pop remove clear setdefault appendleft popleft".split())
@@ -81,19 +80,22 @@ class Visible:
         return origin if isinstance(origin, cst.Call) else self._handed_to_field(origin)
 
     def _handed_to_field(self, value: cst.BaseExpression | None) -> cst.Call | None:
-        """The call that makes what a parameter hands to a field: `self.optimizer = optimizer`."""
-        function = self.draft.scope(value) if isinstance(value, cst.Name) else None
-        made = self.given(function, tail(value)) if isinstance(function, cst.FunctionDef) else None
+        """The call that makes what a parameter hands to a field: `self.optimizer = optimizer`, or `words["optimizer"]`
+        of `**words`.
+        """
+        function = self.draft.scope(value) if isinstance(value, cst.Name | cst.Subscript) else None
+        name = taken_word(function, value) or tail(value) if isinstance(function, cst.FunctionDef) else ""
+        made = self.given(function, name) if isinstance(function, cst.FunctionDef) else None
         return made if isinstance(made, cst.Call) else None
 
     def given(self, function: cst.FunctionDef, name: str, depth: int = 3) -> cst.BaseExpression | None:
         """What the one call of a function gives for a parameter, followed to where it is made."""
         names = parameters(function)
         calls = self._calls_of(function)
-        if name not in names or len(calls) != 1 or not depth:
+        if (name not in names and function.params.star_kwarg is None) or len(calls) != 1 or not depth:
             return None
-        index = names.index(name) - (1 if is_method(self.draft, function) else 0)
         named = argument(calls[0], name)
+        index = names.index(name) - (1 if is_method(self.draft, function) else 0) if name in names else len(names)
         value = named.value if named else positional(calls[0], index)
         if not isinstance(value, cst.Name):
             return value
@@ -150,7 +152,7 @@ class Visible:
         for name, home in made_here:
             if self.values.owner is not None and self.values.owner in self._chain(home):
                 del self.known[name]  # the object whose method holds the loop: here it is `self`
-            else:
+            elif not self.values.is_replaced(name):  # one that each round makes has nothing of those before
                 waiting.append((name, home))
         waiting += [pair for name in list(self.known) for pair in self._in_list(name)]
         while waiting:
@@ -197,6 +199,9 @@ class Visible:
     def _class_of(self, call: cst.Call, depth: int = 3) -> str:
         """The class that a call makes an object of, also through a function of the program that returns one."""
         name = tail(call.func)
+        if name not in self._classes:  # by another name: `from tools import LossScaler as Scaler`
+            full = self.draft.home(call).resolve(call.func)
+            name = last if (last := full.rpartition(".")[2]) in self._classes and self._is_of_program(call) else name
         if name in self._classes or not depth:
             return name if name in self._classes else ""
         makers = {
@@ -359,37 +364,3 @@ class Visible:
         home = name.rpartition(".")[0]
         parts = [part.replace("self.", f"{home}.", 1) if home else part for part in parts]
         return parts if parts and all(part in self.known for part in parts) else []
-
-
-def own_classes(draft: Draft) -> dict[str, cst.ClassDef]:
-    return {each.name.value: each for each in draft.nodes if isinstance(each, cst.ClassDef)}
-
-
-def seen_elsewhere(draft: Draft, kind: type[_Named]) -> dict[str, _Named]:
-    """Classes or functions that other files of the program have at their top and run, where only one has that name."""
-    found: dict[str, list[_Named]] = {}
-    for other in draft.others:
-        for node in other.nodes:
-            if isinstance(node, kind) and isinstance(other.parent(node), cst.Module):
-                found.setdefault(node.name.value, []).append(node)
-    return {name: nodes[0] for name, nodes in found.items() if len(nodes) == 1}
-
-
-def parameters(function: cst.FunctionDef) -> list[str]:
-    return [param.name.value for param in (*function.params.params, *function.params.kwonly_params)]
-
-
-def is_method(draft: Draft, function: cst.FunctionDef) -> bool:
-    around = draft.parent(function)
-    home = draft.parent(around) if around is not None else None
-    is_static = any(tail(each.decorator) == "staticmethod" for each in function.decorators)
-    return isinstance(home, cst.ClassDef) and not is_static
-
-
-def global_names(draft: Draft, scope: Scope) -> set[str]:
-    return {
-        tail(item.name)
-        for node in draft.below(scope)
-        if isinstance(node, cst.Global) and draft.scope(node) is scope
-        for item in node.names
-    }
