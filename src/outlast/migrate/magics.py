@@ -1,4 +1,4 @@
-"""What notebooks hold besides Python: `!nvidia-smi`, `%env CUDA_VISIBLE_DEVICES=0`, whole cells for a shell.
+"""What notebooks hold besides Python: `!nvidia-smi`, `%time x.cuda()`, `%env CUDA_VISIBLE_DEVICES=0`, cells for a shell.
 
 A cell is read twice, once as Python without those lines and once as a shell sees them. Both readings are as long as
 the cell, byte for byte, so that a place in one is the same place in the cell.
@@ -11,10 +11,17 @@ from typing import NamedTuple
 
 from outlast.migrate.repair import Unparsable, parse
 
-#: One such line, with the lines that a backslash adds to it.
-_MAGIC = re.compile(rb"(?m)^([ \t]*)([%!?](?:[^\n]*\\\r?\n)*[^\n]*)")
+#: One such line, or the right side of an assignment (`out = !ls`), with the lines that a backslash adds to it.
+_MAGIC = re.compile(
+    rb"(?m)^([ \t]*(?:[A-Za-z_][\w.,\[\] \t]*(?<![=<>!])=[ \t]*(?=[%!]))?)([%!?](?:[^\n]*\\\r?\n)*[^\n]*)"
+)
+#: What stands before a statement of Python: its name and its options.
+_TIMED = re.compile(
+    rb"%{1,2}(?:time|timeit|prun|lprun|mprun|memit)\b"
+    rb"(?:[ \t]+-(?:[slTDfm][ \t]*[^\s-]\S*|[A-Za-z](?:[ \t]*\d+)?)(?=\s|$))*[ \t]+(?=[^\s!%#-])"
+)
 #: What stands before a command, or before the settings of a variable.
-_COMMAND = re.compile(rb"!!?|%(?:env|set_env|run|sx|system)\b")
+_COMMAND = re.compile(rb"(?:%time[ \t]+)?!!?|%(?:env|set_env|run|sx|system)\b")
 _CELL = re.compile(r"\s*%%(!|\w+)(?:[ \t]+(\w+))?")
 _SHELLS = frozenset({"bash", "sh", "zsh", "!", "sx", "system"})
 #: Magics for a whole cell whose other lines are Python.
@@ -60,8 +67,15 @@ def _python(text: str, data: bytes) -> Reading:
 
 
 def _without_magics(data: bytes, mark: bytes) -> str:
-    hidden = _MAGIC.sub(lambda found: found.group(1) + _hidden(found.group(2), mark), data)
-    text = hidden.decode("utf-8", "surrogatepass")
+    def hide(found: re.Match[bytes]) -> bytes:
+        before, line = found.groups()
+        timed = _TIMED.match(line)
+        if timed:
+            first = b"" if before.strip() else b"0;"  # a line may not be indented without a statement before it
+            return before + first.ljust(timed.end()) + line[timed.end() :]
+        return before + _hidden(line, b"0" if before.strip() else mark)
+
+    text = _MAGIC.sub(hide, data).decode("utf-8", "surrogatepass")
     parse(text)
     return text
 
