@@ -1,4 +1,4 @@
-"""What notebooks hold besides Python: `!nvidia-smi`, `%time x.cuda()`, `%env CUDA_VISIBLE_DEVICES=0`, cells for a shell.
+"""What notebooks hold besides Python: `!nvidia-smi`, `%time x.cuda()`, `%env CUDA_VISIBLE_DEVICES=0`, shell cells.
 
 A cell is read twice, once as Python without those lines and once as a shell sees them. Both readings are as long as
 the cell, byte for byte, so that a place in one is the same place in the cell.
