@@ -18,17 +18,10 @@ from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
 from outlast.adapt.annotated import without_types
 from outlast.adapt.defined import Defined
 from outlast.adapt.edits import Edits
+from outlast.adapt.headers import ahead_of_others, behind_imports, behind_standard
 from outlast.adapt.libraries import is_library
 from outlast.adapt.signatures import fits, skipped
-from outlast.adapt.statements import (
-    indented,
-    is_docstring,
-    is_import,
-    is_imported_from,
-    is_preparing,
-    is_telling,
-    of_module,
-)
+from outlast.adapt.statements import indented, is_imported_from, of_module
 from outlast.migrate.engine import Finding, Kind, apply, must_parse
 from outlast.migrate.lines import line_end, line_start
 from outlast.migrate.names import Names
@@ -202,18 +195,8 @@ class Draft(Defined):
 
     @property
     def first(self) -> cst.CSTNode:
-        """The first statement of the module behind its docstring and its imports.
-
-        What is set up between imports (`sys.path.append("..")`, `os.environ["X"] = "1"`) lies among them.
-        """
-        body = self.module.body
-        for at, statement in enumerate(body):
-            if is_import(statement) or is_telling(statement) or (at == 0 and is_docstring(statement)):
-                continue
-            rest = next((each for each in body[at:] if not is_preparing(each)), None)
-            if rest is None or not is_import(rest):
-                return statement
-        return body[-1]
+        """The first statement of the module behind its docstring and its imports."""
+        return behind_imports(self.module)
 
     # ---- places
 
@@ -306,6 +289,14 @@ class Draft(Defined):
         decorators = getattr(self.first, "decorators", ())
         return line_start(self.data, min(self.start(each) for each in (self.first, *decorators))), True
 
+    def _among_imports(self) -> tuple[int, bool]:
+        """The byte where imports of the standard library have their place, and whether it is ahead of all others."""
+        last = behind_standard(self._header())
+        if last is not None:
+            return line_end(self.data, self.span(last)[1]), False
+        first = ahead_of_others(self._header(), self.module)
+        return (-1, False) if first is None else (line_start(self.data, self.start(first)), True)
+
     def _add(self, at: int, lead: str, lines: Sequence[str]) -> None:
         # Some files are indented in two ways; what is around tells which one holds here.
         unit = self.indent if not lead or lead[0] in self.indent else "\t" if lead[0] == "\t" else " " * 4
@@ -367,10 +358,13 @@ class Draft(Defined):
     def result(self) -> str:
         """The text with all edits. `Meeting` where two of them meet, `ParserSyntaxError` where the result is none."""
         imports = [] if self.is_listed else [f"import {module}" for module in self._imports]
-        top = [*imports, *(["", *self._top] if self._top else [])]
+        at, is_ahead = self._among_imports() if imports else (-1, False)
+        top = [*([] if at >= 0 else imports), *(["", *self._top] if self._top else [])]
         if top:
-            at, is_bare = self._behind_imports()
-            self._added.setdefault(at, [])[:0] = [*top, ""] if is_bare else top
+            behind, is_bare = self._behind_imports()
+            self._added.setdefault(behind, [])[:0] = [*top, ""] if is_bare else top
+        if at >= 0:
+            self._added.setdefault(at, [])[:0] = [*imports, ""] if is_ahead else imports
         for at, lines in self._added.items():
             joined = "".join(line + self.newline for line in lines)
             unfinished = at and not self.data[:at].endswith((b"\n", b"\r"))
