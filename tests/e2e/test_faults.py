@@ -187,7 +187,7 @@ def test_home_that_turned_read_only_is_named_by_every_command(tmp_path):
             run = lab.submit(script)
             lab.wait(run)
             lab.close()
-            make_read_only(disk)
+            lab.until(lambda: make_read_only(disk))  # the kernel closes the files of what was killed in its own time
             before = tree(lab.home)
             for arguments in (["run", script], ["show", run]):
                 done = lab.outlast(*arguments, check=False, cwd=tmp_path)
