@@ -204,7 +204,21 @@ def test_a_file_with_a_branch_for_the_target_says_so_even_where_nothing_changes(
 def test_a_file_that_does_not_parse_says_where_and_not_every_token_that_could_stand_there():
     said = migrate_text('x.cuda()\nprint "old"\n', NPU_DIRECTION).findings
     assert [finding.line for finding in said] == [2, 1]
-    assert said[0].message == "left alone: parser error: error at 2:11"
+    assert said[0].message.startswith("left alone: not valid Python 3: Missing parentheses in call to 'print'.")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("print 'old'\nx.cuda()\n", 1),
+        ("a = 1\ndef f(:\n    x.cuda()\n", 2),
+        ("x.cuda()\nb = '\n", 2),
+        ("x = (\n.cuda\n", 1),
+    ],
+)
+def test_the_line_that_does_not_parse_is_the_one_that_python_names(text, line):
+    said = migrate_text(text, NPU_DIRECTION).findings
+    assert [each.line for each in said if each.kind is Kind.UNPARSED] == [line]
 
 
 def test_mindspore_code_with_a_branch_for_both_says_so():

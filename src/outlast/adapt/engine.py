@@ -13,6 +13,7 @@ from outlast.adapt.edits import Meeting
 from outlast.adapt.needs import Needs
 from outlast.adapt.program import Adapting, ModuleError, read_program
 from outlast.migrate.engine import EditError, Finding, Kind
+from outlast.migrate.repair import Unparsable, complaint
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,9 @@ def adapt_text(
     try:
         draft = Draft(text, beside)
     except (cst.ParserSyntaxError, RecursionError) as error:
-        why = error.message.splitlines()[0] if isinstance(error, cst.ParserSyntaxError) else "nested too deeply"
-        line = error.raw_line if isinstance(error, cst.ParserSyntaxError) else 1
-        return Adapted(
-            text, (Finding(Kind.UNPARSED, "parse", max(line, 1), 1, f"left alone: {why}", "make it valid Python 3"),)
-        )
+        wrong = Unparsable("nested too deeply") if isinstance(error, RecursionError) else complaint(text, error)
+        why = f"left alone: {wrong.why}"
+        return Adapted(text, (Finding(Kind.UNPARSED, "parse", wrong.line, 1, why, "make it valid Python 3"),))
     if not draft.module.body:
         return Adapted(text, (Finding(Kind.HAND, "parse", 1, 1, "the file is empty"),))
     program = read_program(script, draft, read, beside)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 
 import libcst as cst
 
@@ -34,8 +36,21 @@ def _tree(text: str) -> cst.Module:
     try:
         return cst.parse_module(text)
     except cst.ParserSyntaxError as error:
-        raise Unparsable(error.message, error.raw_line) from None
+        raise complaint(text, error) from None
     except cst.CSTValidationError as error:
         raise Unparsable(str(error)) from None
     except RecursionError:
         raise Unparsable("nested too deeply") from None
+
+
+def complaint(text: str, error: cst.ParserSyntaxError) -> Unparsable:
+    """What is wrong with a text: Python says it in plain words and with the right line, LibCST by its tokens."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes in the user's strings
+            ast.parse(text)
+    except SyntaxError as plain:
+        return Unparsable(f"not valid Python 3: {plain.msg}", plain.lineno or 1)
+    except (ValueError, RecursionError, MemoryError):  # zero bytes, deep nesting
+        pass
+    return Unparsable(error.message, error.raw_line)
