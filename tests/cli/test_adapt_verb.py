@@ -59,6 +59,13 @@ def test_the_next_command_names_only_what_the_script_uses(folder, capsys):
     assert "run it with: outlast run train_entry.py --contract modelarts-v1 --output" in capsys.readouterr().out
 
 
+def test_a_script_that_python_cannot_read_is_not_to_be_run(folder, capsys):
+    (folder / "train.py").write_text("print 'old'\n")
+    assert main(["adapt", "train.py"]) == 0
+    shown = capsys.readouterr().out
+    assert "train.py:1  left alone: not valid Python 3" in shown and "run it with" not in shown
+
+
 def test_json_says_what_the_script_lacked(folder, capsys):
     assert main(["adapt", "train.py", "--contract", "modelarts-v1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

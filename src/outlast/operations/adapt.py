@@ -44,7 +44,9 @@ class Adaptation:
 
     @property
     def command(self) -> str:
-        """How the script is run when all is written; empty where the platform cannot start it like this."""
+        """How the script is run when all is written; empty where nothing can start it like this."""
+        if any(each.kind.value == "unparsed" for each in self.files[0].findings):
+            return ""
         named = _entry_of(Path(self.script))
         entry = next((report.path for report in self.files if report.path == str(named)), "")
         if self.contract == "modelarts-v1" and not entry:
