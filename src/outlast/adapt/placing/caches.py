@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from outlast.adapt.arguments.namespaces import parameters_of
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.flow import Flow
@@ -15,6 +16,7 @@ from outlast.adapt.placing.roles import RESULTS
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.sources import Use
 from outlast.migrate.engine import Kind
+from outlast.migrate.tree import tail
 
 #: the rule of what is said here
 CACHES = "caches"
@@ -67,6 +69,26 @@ def _is_made_once(draft: Draft, sink: Sink, origins: Collection[str]) -> bool:
             is_asked = draft.source(sink.path) in test or any(origin in test for origin in origins if origin)
             is_missing = test.startswith("not ") is (before is each.body)
             return is_asked and is_missing
+        if isinstance(each, cst.FunctionDef):
+            return _is_run_where_missing(draft, each, sink)
+        before = each
+    return False
+
+
+def _is_run_where_missing(draft: Draft, function: cst.FunctionDef, sink: Sink) -> bool:
+    """`if not os.path.exists(words): self.count(texts, words)`: the function is handed what it writes."""
+    calls = [call for call in draft.calls() if tail(call.func) == function.name.value]
+    given = draft.source(sink.path) in parameters_of(function) and bool(calls)
+    return given and all(any(is_made_where_missing(draft, arg.value) for arg in call.args) for call in calls)
+
+
+def is_made_where_missing(draft: Draft, given: cst.CSTNode) -> bool:
+    """Whether a place is handed to somebody only where the script has asked for it, and it is not there."""
+    before = given
+    for each in draft.above(given):
+        if isinstance(each, cst.If) and before is each.body:
+            test = draft.source(each.test)
+            return test.startswith("not ") and bool(_ASKS.search(test)) and draft.source(given) in test
         if isinstance(each, cst.FunctionDef):
             return False
         before = each

@@ -328,8 +328,8 @@ def look_elsewhere(
             # A folder of weights that is given stands for any; one of data must have the name.
             given[1] = f"None if {brought} else {given[1]}" if _is_model(each.use) else given[1]
         draft.enclose(node, f"{HELPER}(", f", {', '.join(given)})")
-        also = f"--{names[each.role]}, then " if each.role in values else ""
-        said = f"{draft.source(node)} is looked for in --{names[Role.OUTPUT]}, then in {also}where it was"
+        also = [f"in --{names[each.role]}"] * (each.role in values) + ["where it was"] * (before != "None")
+        said = f"{draft.source(node)} is looked for " + ", then ".join([f"in --{names[Role.OUTPUT]}", *also])
         advice = f"declare it: outlast run … --data {names[each.role]}=PLACE" if each.role in values else ""
         if each.use.role is not None:
             draft.say(Kind.CHANGED, "paths", node, said, advice)
@@ -352,10 +352,20 @@ def _before(draft: Draft, use: Use, places: Places, paths: Paths, options: dict[
         is_whole = is_folder and len(paths.options[Role.OUTPUT]) == 1
         return _quoted(option.default if is_whole else option.default.rstrip("/").rpartition("/")[0])
     if use.other is not None:
+        if not _is_seen_from(draft, use.other, use.sink.path):
+            return "None"  # a value of another function, which is not known where the file is read
         source = draft.source(use.other)
         is_one = len({draft.source(each.other) for each in paths.others[Role.OUTPUT] if each.other is not None}) == 1
         return source if use.is_folder and is_one else f"os.path.dirname({source})"
     return '""'
+
+
+def _is_seen_from(draft: Draft, value: cst.BaseExpression, node: cst.CSTNode) -> bool:
+    """Whether an expression means the same at another place of the file."""
+    scope = draft.scope(value)
+    return (
+        scope is draft.module or scope is draft.scope(node) or scope in draft.above(node) or bool(draft.resolve(value))
+    )
 
 
 def _quoted(text: str) -> str:
