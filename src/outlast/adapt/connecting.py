@@ -14,6 +14,7 @@ from outlast.adapt.placing.implied import tell_folders
 from outlast.adapt.placing.others import replace_others
 from outlast.adapt.placing.places import Places, make_below, make_folders, names_file, needed_folders, replace_places
 from outlast.adapt.placing.sites import HUB, Site
+from outlast.adapt.placing.unmade import make_unmade
 from outlast.adapt.placing.wiring import wire_options
 from outlast.adapt.sight import Sight
 from outlast.migrate.engine import Kind
@@ -45,6 +46,7 @@ class Connecting:
                 )  # fmt: skip
             if role is Role.OUTPUT and not setup.is_read(name):
                 lines += make_below(self._draft, setup, self._paths, value.first)
+                lines += make_unmade(self._draft, setup, self._paths, value.first)
                 self.folders += [""] if names_file(self._paths) else []
             if role is Role.OUTPUT:
                 lines += tell_folders(self._draft, self._paths.implied, value, name)

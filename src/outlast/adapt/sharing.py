@@ -21,6 +21,7 @@ from outlast.adapt.placing.shapes import is_argument
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.placing.unmade import find_unmade
 from outlast.adapt.placing.words import Words, Wrap
 from outlast.adapt.settings import Stray, is_filled, is_merged, take_strays
 from outlast.adapt.sight import Sight
@@ -63,7 +64,9 @@ def settle(sights: Sequence[Sight], entry: Sight, copied: Mapping[str, str]) -> 
     `copied`: settings that are filled from options.
     """
     homes: dict[str, list[tuple[Sight, cst.BaseExpression]]] = {}
+    unmade = find_unmade(sight.paths for sight in sights) if len(sights) > 1 else set()
     for sight in sights:
+        sight.paths.unmade = unmade
         for name, value in _definitions(sight) if sight is not entry else ():
             homes.setdefault(name, []).append((sight, value))
     options = {
@@ -87,8 +90,11 @@ def settle(sights: Sequence[Sight], entry: Sight, copied: Mapping[str, str]) -> 
                 is_home = is_option or is_unnamed or is_merged(sight, use, entry.draft)
                 # A file of settings may say something else, and comes later.
                 is_home = is_home or any(is_filled(home.draft, value) for home, value in at_home)
+                # The folder of the code is no place of the contract, only what lies below it here.
+                is_code = any(home.flow.code.is_it(value) for home, value in at_home)
+                is_home = is_home or is_code
                 found = None if is_home else _home(at_home, sight, role, use)
-                is_own = isinstance(use.other, _PUT_TOGETHER) or _is_of_library(sight, use)
+                is_own = is_code or isinstance(use.other, _PUT_TOGETHER) or _is_of_library(sight, use)
                 if found is not None:
                     moved += found
                 elif is_option:

@@ -91,3 +91,9 @@ def positional(call: cst.Call, index: int) -> cst.BaseExpression | None:
         if at == index:
             return arg.value
     return None
+
+
+def keyword_or_place(call: cst.Call, keyword: str, place: int) -> cst.BaseExpression | None:
+    """The argument of that name, or at that place."""
+    named = argument(call, keyword)
+    return named.value if named else positional(call, place)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.resuming.loops import chosen, keyword_or_place, parameters_of
+from outlast.adapt.resuming.loops import chosen, parameters_of
 from outlast.adapt.resuming.modules import is_helper, own_modules
 from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.resuming.scopes import parameters
@@ -25,7 +25,7 @@ from outlast.adapt.resuming.state import (
 from outlast.adapt.resuming.state import torch_random as random_lines
 from outlast.adapt.wrapping import Fitted, add_argument
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, dotted, tail
+from outlast.migrate.tree import argument, dotted, keyword_or_place, tail
 
 _ADVICE = "add its Checkpoint handler, and call Checkpoint.load_objects before run"
 _LOAD = "before run, load what its Checkpoint handler saved last: Checkpoint.load_objects; and pass require_empty=False"

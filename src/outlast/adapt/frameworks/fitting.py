@@ -7,14 +7,13 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.gathered import gathered_fields, put_lines
 from outlast.adapt.resuming.cells import are_spread
-from outlast.adapt.resuming.loops import keyword_or_place
 from outlast.adapt.resuming.parameters import FIRST_PROCESS
 from outlast.adapt.resuming.rounds import refuse_repeated
 from outlast.adapt.resuming.state import RULE, Names, Refusal, place_lines
 from outlast.adapt.whole import calls_of, is_seeded
 from outlast.adapt.wrapping import Fitted, add_helpers
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, dotted, tail
+from outlast.migrate.tree import argument, dotted, keyword_or_place, tail
 
 
 def _listed(draft: Draft, given: cst.BaseExpression | None) -> str:

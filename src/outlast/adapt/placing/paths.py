@@ -83,6 +83,7 @@ class Paths:
     known: set[int] = field(default_factory=set)  # literals whose use is understood
     fed: set[int] = field(default_factory=set)  # calls that will read from where the contract says
     stems: set[str] = field(default_factory=set)  # options that names are put right behind: `args.out + "net.pth"`
+    unmade: set[str] = field(default_factory=set)  # options of folders that other files write to, and nobody makes
     is_saving: bool = False  # something is written, wherever that is
     is_behind: bool = False  # a place is joined behind the code's folder: only an absolute one takes its place
 

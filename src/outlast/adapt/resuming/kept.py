@@ -82,7 +82,7 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
     for name in values.carried():
         origin = values.origins[name]
         made = tail(origin.func) if isinstance(origin, cst.Call) else ""
-        is_rebound = name in values.bound
+        is_rebound = name in values.bound or name in values.found
         # `losses = state["losses"]` of the script's own checkpoint is what `losses = []` was before.
         is_held = any(isinstance(value, cst.List | cst.Dict | cst.Set) for _, value in values.bindings.get(name, []))
         if name in without or made in NOT_KEPT or (made in PASSING and not is_rebound and not is_held):

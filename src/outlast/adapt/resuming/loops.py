@@ -13,7 +13,8 @@ from outlast.adapt.resuming.behind import bound_anew, is_variable
 from outlast.adapt.resuming.branches import is_made_by
 from outlast.adapt.resuming.changes import changed_in
 from outlast.adapt.resuming.counters import Loop, is_plain_read
-from outlast.migrate.tree import argument, dotted, positional, tail
+from outlast.adapt.resuming.restored import found_out
+from outlast.migrate.tree import dotted, tail
 
 _BINDERS = (cst.AssignTarget, cst.CompFor, cst.AsName, cst.Param, cst.ListComp, cst.GeneratorExp, cst.DictComp,
             cst.SetComp, cst.Lambda, cst.NamedExpr)  # fmt: skip
@@ -38,7 +39,9 @@ class Values:
         start, end = draft.span(loop.node)
         self._body = [node for node in draft.below(loop.node.body) if draft.scope(node) is self.scope]
         self._before(start)
-        self.changed = self.bound | set(changed_in(draft, self._body, self.origins))
+        #: numbers that the script's own way to go on finds out
+        self.found = found_out(draft, self._body, self.bindings)
+        self.changed = self.bound | self.found | set(changed_in(draft, self._body, self.origins))
         after = [node for node in self._own() if draft.start(node) >= end and is_variable(draft, node)]
         #: bound in the loop alone, read behind it
         read = {node.value for node in after if node.value in self.bound and node.value not in self.origins}
@@ -392,8 +395,3 @@ def parameters_of(call: cst.Call, draft: Draft) -> list[str]:
     ]  # fmt: skip
     models = [".".join(owner.split(".")[: 2 if owner.startswith("self.") else 1]) for owner in owners]
     return list(dict.fromkeys(model for model in models if model))
-
-
-def keyword_or_place(call: cst.Call, keyword: str, place: int) -> cst.BaseExpression | None:
-    named = argument(call, keyword)
-    return named.value if named else positional(call, place)

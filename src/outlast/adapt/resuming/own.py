@@ -14,6 +14,7 @@ from outlast.adapt.arguments.setup import Option
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
 from outlast.adapt.resuming.counters import find_loops, find_while_loops
+from outlast.adapt.resuming.restored import LOADS
 from outlast.migrate.context import is_prose_call
 from outlast.migrate.tree import argument, inner, tail
 
@@ -22,7 +23,6 @@ _STARTS = re.compile(
     r"(?:epoch|step|iter|iteration)_start",
     re.I,
 )
-_LOADS = frozenset({"load_state_dict", "load_weights", "restore", "load_param_into_net", "load_checkpoint", "load"})
 #: what options that turn resuming on are called; others around a load (`--rank`, `--gpu`) decide something else
 _FLAG = re.compile(
     r"resume|checkpoint|ckpt|restore|continue|snapshot|load|start_from|pretrain|weights|model_name_or_path", re.I
@@ -61,7 +61,7 @@ class OwnResume:
 def find_own_resume(draft: Draft) -> OwnResume | None:
     """None where nothing is loaded, or no count goes on from what was loaded."""
     counted = list(_counted(draft))
-    loads = [call for call in draft.calls() if tail(call.func) in _LOADS]
+    loads = [call for call in draft.calls() if tail(call.func) in LOADS]
     if not counted or not loads:
         return None
     options = dict(argparse_options(draft))

@@ -14,11 +14,11 @@ from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.begun import added_paths, mode_of, path_of
 from outlast.adapt.resuming.clocks import Bound, has_clock, is_clock, is_stamp
 from outlast.adapt.resuming.firsts import saved_path
-from outlast.adapt.resuming.loops import Values, keyword_or_place
+from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.scopes import is_method, parameters
 from outlast.adapt.resuming.state import ENVIRON, RULE
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, dotted, positional, tail
+from outlast.migrate.tree import argument, dotted, keyword_or_place, positional, tail
 
 #: what makes a folder, or leaves files of its own in one: nothing is lost where it is the same one again
 _MAKES = frozenset({"os.makedirs", "os.mkdir"})

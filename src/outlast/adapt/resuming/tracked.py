@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
-from outlast.adapt.resuming.loops import Values, keyword_or_place
+from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.save_counters import save_counters
 from outlast.adapt.resuming.state import RULE, Refusal
 from outlast.adapt.resuming.tensors import dealt
@@ -21,7 +21,7 @@ from outlast.adapt.resuming.told import draws_by_itself, say_layers, say_mapped
 from outlast.adapt.resuming.unbuilt import is_built_late
 from outlast.adapt.whole import roots_of, search, words_of
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, dotted, positional, tail
+from outlast.migrate.tree import argument, dotted, keyword_or_place, positional, tail
 
 #: made by these, a value can be part of a `tf.train.Checkpoint`
 _MADE = re.compile(
