@@ -24,6 +24,7 @@ from outlast.adapt.placing.fetched_files import find_asked, find_filled, take_fo
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.folders import Guard, find_guards, tell_moves
 from outlast.adapt.placing.gathered import take_gathered
+from outlast.adapt.placing.optional_weights import leave_optional
 from outlast.adapt.placing.paths import Paths, find_paths
 from outlast.adapt.placing.pretrained import Pretrained
 from outlast.adapt.placing.sinks import Sink, find_sinks
@@ -97,6 +98,7 @@ def look(
     paths.known |= {id(node) for node in fetched if isinstance(node, cst.SimpleString)}
     fetches = [] if copies else find_fetches(draft, paths)
     pretrained = Pretrained(draft)
+    leave_optional(draft, paths, options, pretrained)
     takes_weights = needs.options[Role.WEIGHTS] in draft.words
     has_weights = paths.has(Role.WEIGHTS) or takes_weights
     return Sight(

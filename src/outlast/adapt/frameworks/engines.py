@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.resuming.loops import chosen, parameters_of
+from outlast.adapt.resuming.loops import parameters_of
 from outlast.adapt.resuming.modules import is_helper, own_modules
+from outlast.adapt.resuming.parts import chosen
 from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.resuming.scopes import parameters
 from outlast.adapt.resuming.state import (

@@ -176,9 +176,7 @@ def _filled(draft: Draft) -> Iterator[str]:
         own = {name for node in draft.below(function) for name in _bound(node)}
         own |= {param.name.value for param in function.params.params}
         for node in draft.below(function.body):
-            place = filled_by(node)
-            if isinstance(place, cst.Name) and place.value not in own:
-                yield place.value
+            yield from (each.value for each in filled_by(node) if isinstance(each, cst.Name) and each.value not in own)
 
 
 def _bound(node: cst.CSTNode) -> Sequence[str]:

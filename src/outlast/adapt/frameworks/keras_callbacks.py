@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.resuming.parts import parts_of
+from outlast.adapt.resuming.parts import parts_of, targets_in
 from outlast.migrate.tree import dotted, tail
 
 CHANGES = frozenset({"append", "extend", "add", "update", "insert", "setdefault"})
@@ -51,19 +51,17 @@ def assigned_fields(draft: Draft, function: cst.FunctionDef) -> Iterator[tuple[s
 def changed_fields(draft: Draft, function: cst.FunctionDef) -> Iterator[str]:
     """Fields of which something is changed: `self.count += 1`, `self.losses.append(…)`, `self.seen[key] = …`."""
     for node in draft.below(function.body):
-        place = unsubscripted(node.target) if isinstance(node, cst.AugAssign) else filled_by(node)
-        owner, _, name = dotted(place).partition(".")
-        if owner == "self" and name and "." not in name:
-            yield name
+        for place in [unsubscripted(node.target)] if isinstance(node, cst.AugAssign) else filled_by(node):
+            owner, _, name = dotted(place).partition(".")
+            if owner == "self" and name and "." not in name:
+                yield name
 
 
-def filled_by(node: cst.CSTNode) -> cst.CSTNode | None:
+def filled_by(node: cst.CSTNode) -> list[cst.CSTNode]:
     """What a node puts something into: `losses` of `losses.append(…)`, `seen` of `seen[key] = …`."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and tail(node.func) in CHANGES:
-        return unsubscripted(node.func.value)
-    if isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
-        return unsubscripted(node.target)
-    return None
+        return [unsubscripted(node.func.value)]
+    return [unsubscripted(each) for each in targets_in(node) if isinstance(each, cst.Subscript)]
 
 
 def unsubscripted(place: cst.CSTNode) -> cst.CSTNode:

@@ -8,7 +8,9 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.elsewhere import function_elsewhere
+from outlast.adapt.resuming.arrays import changed_parts, find_views, is_in_place
 from outlast.adapt.resuming.elements import filled_through
+from outlast.adapt.resuming.parts import targets_in
 from outlast.migrate.tree import tail
 
 _MUTATORS = frozenset(
@@ -22,7 +24,10 @@ _CONTAINER_METHODS = frozenset(
 _HELD = (cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp)
 _MAKERS = frozenset({"list", "dict", "set", "defaultdict", "deque", "OrderedDict", "Counter"})
 #: Functions that change what they are given.
-_FILL = frozenset({"shuffle", "fill_diagonal", "copyto", "place"})
+_FILL = frozenset(
+    "shuffle fill_diagonal copyto place heappush heappop heapreplace heappushpop heapify insort insort_left "
+    "insort_right".split()
+)
 
 
 def changed_in(
@@ -37,19 +42,24 @@ def changed_in(
         origin = origins.get(name)
         return isinstance(origin, cst.Call) and tail(origin.func) in classes
 
+    views = find_views(nodes)
     for node in nodes:
-        if isinstance(node, cst.AssignTarget | cst.AugAssign):
-            yield _root(node.target)
-            if isinstance(node.target, cst.Subscript):
-                yield from filled_through(draft, node.target.value, origins)
-        elif isinstance(node, cst.Call):
+        yield from changed_parts(node, views)
+        for target in targets_in(node):
+            yield _root(target)
+            if isinstance(target, cst.Subscript):
+                yield from filled_through(draft, target.value, origins)
+        if isinstance(node, cst.Call):
             if isinstance(node.func, cst.Attribute) and (
                 node.func.attr.value in _MUTATORS or is_object(_root(node.func))
             ):
                 yield _root(node.func)
             if isinstance(node.func, cst.Attribute) and node.func.attr.value in _CONTAINER_METHODS:
                 yield from filled_through(draft, node.func.value, origins)
+            if isinstance(node.func, cst.Attribute) and is_in_place(node):
+                yield from filled_through(draft, node.func.value, origins, of_tensors=True)
             function, fills = own.get(tail(node.func)), tail(node.func) in _FILL
+            fills = fills or (tail(node.func) == "at" and draft.resolve(node.func).startswith("numpy."))  # np.add.at
             elsewhere = function_elsewhere(draft, node) if function is None else None
             for at, arg in enumerate(node.args):
                 if isinstance(arg.value, cst.Name) and (
@@ -71,8 +81,7 @@ def _fills(
     if name not in params or not depth:
         return False
     for node in home.below(function.body):
-        is_part = isinstance(node, cst.AssignTarget | cst.AugAssign) and isinstance(node.target, cst.Subscript)
-        if is_held and is_part and isinstance(node, cst.AssignTarget | cst.AugAssign) and _root(node.target) == name:
+        if is_held and any(isinstance(each, cst.Subscript) and _root(each) == name for each in targets_in(node)):
             return True
         if not isinstance(node, cst.Call):
             continue
@@ -103,9 +112,8 @@ def _may_change(
     if name not in params or not depth:
         return True
     for node in draft.below(function.body):
-        if isinstance(node, cst.AssignTarget) and not isinstance(node.target, cst.Name) and _root(node.target) == name:
-            return True
-        if isinstance(node, cst.AugAssign) and _root(node.target) == name:
+        is_added_to = isinstance(node, cst.AugAssign)
+        if any(_root(each) == name and (is_added_to or not isinstance(each, cst.Name)) for each in targets_in(node)):
             return True
         if isinstance(node, cst.Call) and _changes(draft, node, name, function, own, depth):
             return True

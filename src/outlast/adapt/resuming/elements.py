@@ -15,13 +15,25 @@ _BESIDE = frozenset({"zip", "izip", "zip_longest"})
 _SAME = frozenset({"reversed", "sorted", "list", "tuple", "tqdm"})
 
 
-def filled_through(draft: Draft, node: cst.CSTNode, origins: Mapping[str, cst.BaseExpression | None]) -> Iterator[str]:
-    """Names of the containers that hold what a loop around this place calls `node`, where that is a container."""
+def filled_through(
+    draft: Draft,
+    node: cst.CSTNode,
+    origins: Mapping[str, cst.BaseExpression | None],
+    *,
+    of_tensors: bool = False,
+) -> Iterator[str]:
+    """Names of the containers that hold what a loop around this place calls `node`, where that is a container, too.
+
+    `of_tensors`: it is a tensor, `for mean, weight in zip(means, net.parameters()): mean.mul_(0.9)`.
+    """
     if not isinstance(node, cst.Name):
         return
     for around in draft.above(node):
         if isinstance(around, cst.For | cst.CompFor):
-            yield from (each for each in _sources(around.target, around.iter, node.value) if _holds(origins.get(each)))
+            for each in _sources(around.target, around.iter, node.value):
+                made = origins.get(each)
+                if _holds(made) or (of_tensors and isinstance(made, cst.List | cst.Dict | cst.ListComp | cst.DictComp)):
+                    yield each
 
 
 def _sources(target: cst.CSTNode, iterated: cst.BaseExpression, name: str) -> Iterator[str]:

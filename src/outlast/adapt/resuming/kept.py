@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.arrays import is_table
 from outlast.adapt.resuming.given_back import is_container_given_back
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.shuffled import is_shuffled
@@ -18,7 +19,7 @@ from outlast.migrate.tree import dotted, tail
 #: Values that cannot be kept in a file.
 NOT_KEPT = frozenset(
     "open iter DataLoader SummaryWriter writer tqdm Thread Process socket connect Session getLogger map zip filter "
-    "enumerate Popen urlopen reader".split()
+    "enumerate Popen urlopen reader File ZipFile VideoCapture VideoWriter".split()
 )
 _PLAIN = (
     cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.UnaryOperation, cst.List, cst.Dict, cst.Attribute, cst.Set,
@@ -33,7 +34,7 @@ CHANGES = frozenset(
     "append extend insert add update pop remove clear setdefault appendleft popleft extendleft discard".split()
 )
 #: What makes an environment of Gym: a world of its own, which may hold a window or a simulator.
-ENVIRONMENTS = re.compile(r"(?:gym|gymnasium)\.(?:make|vector\.\w+)|(?:\w+\.)*make_(?:vec_)?envs?")
+ENVIRONMENTS = re.compile(r"(?:gym|gymnasium)\.(?:make|vector\.\w+)|\.?(?:\w+\.)*make_(?:\w+_)?envs?")
 #: Parameters that are handed on and not changed.
 _PASSED = re.compile("f|fh|file|log|logger|writer|args|cfg|config")
 
@@ -85,13 +86,14 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
         is_rebound = name in values.bound or name in values.found
         # `losses = state["losses"]` of the script's own checkpoint is what `losses = []` was before.
         is_held = any(isinstance(value, cst.List | cst.Dict | cst.Set) for _, value in values.bindings.get(name, []))
-        if name in without or made in NOT_KEPT or (made in PASSING and not is_rebound and not is_held):
+        is_filled = name in values.filled and is_table(draft, values.bindings, origin)
+        if name in without or made in NOT_KEPT or (made in PASSING and not (is_rebound or is_held or is_filled)):
             continue
         if isinstance(origin, cst.Call) and ENVIRONMENTS.fullmatch(draft.resolve(origin.func)):
             continue  # it is told that it begins anew
         if name == "self" or (origin is not None and any(isinstance(e, cst.Lambda) for e in draft.below(origin))):
             continue
-        is_kept = is_held or _is_kept(draft, origin, made) or is_container_given_back(draft, values, name)
+        is_kept = is_held or is_filled or is_container(draft, origin) or is_container_given_back(draft, values, name)
         if torch and not is_rebound and not is_kept and not is_shuffled(draft, values.loop.node.body, name):
             if isinstance(origin, cst.Call) and _is_updated(draft, values, name):
                 said = f"{name} starts anew in each stint"
@@ -125,9 +127,12 @@ def _is_updated(draft: Draft, values: Values, name: str) -> bool:
     return any(dotted(call.func) in words for call in draft.calls(values.loop.node.body))
 
 
-def _is_kept(draft: Draft, origin: cst.BaseExpression | None, made: str) -> bool:
+def is_container(draft: Draft, origin: cst.BaseExpression | None) -> bool:
     """Whether a torch script changes such a thing in place: containers, arrays, and plain classes of its own."""
+    if isinstance(origin, cst.BinaryOperation):  # `[0.0] * epochs`
+        return is_container(draft, origin.left) or is_container(draft, origin.right)
     if not isinstance(origin, cst.Call):
         return isinstance(origin, cst.List | cst.Dict | cst.Set | cst.ListComp | cst.DictComp)
+    made = tail(origin.func)
     own = next((node for node in draft.nodes if isinstance(node, cst.ClassDef) and node.name.value == made), None)
     return made in _CONTAINERS or (own is not None and all(tail(base.value) == "object" for base in own.bases))

@@ -9,10 +9,12 @@ from functools import cached_property
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.resuming.arrays import changed_parts, find_views
 from outlast.adapt.resuming.behind import bound_anew, is_variable
 from outlast.adapt.resuming.branches import is_made_by
 from outlast.adapt.resuming.changes import changed_in
 from outlast.adapt.resuming.counters import Loop, is_plain_read
+from outlast.adapt.resuming.parts import chosen, has_none, is_none
 from outlast.adapt.resuming.restored import found_out
 from outlast.migrate.tree import dotted, tail
 
@@ -42,6 +44,9 @@ class Values:
         #: numbers that the script's own way to go on finds out
         self.found = found_out(draft, self._body, self.bindings)
         self.changed = self.bound | self.found | set(changed_in(draft, self._body, self.origins))
+        views = find_views(self._body)
+        #: arrays of which the loop changes a part
+        self.filled = {name for node in self._body for name in changed_parts(node, views)}
         after = [node for node in self._own() if draft.start(node) >= end and is_variable(draft, node)]
         #: bound in the loop alone, read behind it
         read = {node.value for node in after if node.value in self.bound and node.value not in self.origins}
@@ -332,8 +337,10 @@ class Values:
 
     def _binds(self, node: cst.Name) -> bool:
         """Whether the first sight of a name is its binding; in `a = f(b)` and comprehensions the value comes later."""
+        is_part = False
         for each in self.draft.above(node):
-            if isinstance(each, cst.AssignTarget) and isinstance(each.target, cst.Subscript):
+            is_part |= isinstance(each, cst.Subscript)
+            if isinstance(each, cst.AssignTarget) and is_part:
                 return False  # `seen[epoch] = loss` fills what was there
             if isinstance(each, _BINDERS):
                 return True
@@ -346,21 +353,6 @@ class Values:
             if isinstance(each, cst.SimpleStatementLine):
                 return False
         return False
-
-
-def is_none(value: cst.CSTNode | None) -> bool:
-    return isinstance(value, cst.Name) and value.value == "None"
-
-
-def has_none(value: cst.CSTNode | None) -> bool:
-    return is_none(value) or (isinstance(value, cst.IfExp) and (has_none(value.body) or has_none(value.orelse)))
-
-
-def chosen(value: cst.BaseExpression | None) -> cst.BaseExpression | None:
-    """What a value is when it is made: the call in `Scaler() if fast else None`."""
-    if isinstance(value, cst.IfExp):
-        return next((each for each in (value.body, value.orelse) if isinstance(each, cst.Call)), value)
-    return value
 
 
 def _until(draft: Draft, node: cst.CSTNode, scope: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -7,6 +7,19 @@ import libcst as cst
 from outlast.migrate.tree import dotted
 
 
+def targets_in(node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """What a node assigns to, each place by itself: `losses[i]` and `best` of `losses[i], best = run()`."""
+    waiting: list[cst.BaseExpression] = [node.target] if isinstance(node, cst.AssignTarget | cst.AugAssign) else []
+    found: list[cst.BaseExpression] = []
+    while waiting:
+        target = waiting.pop(0)
+        if isinstance(target, cst.Tuple | cst.List):
+            waiting = [*(each.value for each in target.elements), *waiting]
+        else:
+            found.append(target)
+    return found
+
+
 def parts_of(
     target: cst.CSTNode, value: cst.BaseExpression | None, *, fields: bool = False
 ) -> dict[str, cst.BaseExpression | None]:
@@ -21,3 +34,18 @@ def parts_of(
             found.update(parts_of(element.value, part, fields=fields))
         return found
     return {}
+
+
+def is_none(value: cst.CSTNode | None) -> bool:
+    return isinstance(value, cst.Name) and value.value == "None"
+
+
+def has_none(value: cst.CSTNode | None) -> bool:
+    return is_none(value) or (isinstance(value, cst.IfExp) and (has_none(value.body) or has_none(value.orelse)))
+
+
+def chosen(value: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    """What a value is when it is made: the call in `Scaler() if fast else None`."""
+    if isinstance(value, cst.IfExp):
+        return next((each for each in (value.body, value.orelse) if isinstance(each, cst.Call)), value)
+    return value

@@ -11,9 +11,12 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.elsewhere import function_elsewhere
+from outlast.adapt.resuming.parts import parts_of
 from outlast.adapt.resuming.scopes import parameters
+from outlast.migrate.tree import dotted, tail
 
 _SHUFFLES = frozenset({"random.shuffle", "numpy.random.shuffle"})
+_GENERATORS = frozenset({"default_rng", "RandomState", "Random"})
 _DEPTH = 3
 
 
@@ -23,13 +26,27 @@ def is_shuffled(draft: Draft, block: cst.CSTNode, name: str, depth: int = _DEPTH
         mine = [
             (at, arg) for at, arg in enumerate(call.args) if isinstance(arg.value, cst.Name) and arg.value.value == name
         ]
-        if mine and draft.resolve(call.func) in _SHUFFLES:
+        if mine and (draft.resolve(call.func) in _SHUFFLES or _is_by_generator(draft, call)):
             return True
         if any(
             is_shuffled(home, function.body, inside, depth - 1) for home, function, inside in _taken(draft, call, mine)
         ):
             return True
     return False
+
+
+def _is_by_generator(draft: Draft, call: cst.Call) -> bool:
+    """`order.shuffle(rows)`, where `order` draws random numbers of its own."""
+    if not isinstance(call.func, cst.Attribute) or tail(call.func) != "shuffle":
+        return False
+    name = dotted(call.func.value)
+    made = [
+        parts_of(target.target, node.value, fields=True).get(name)
+        for node in draft.nodes
+        if isinstance(node, cst.Assign)
+        for target in node.targets
+    ]
+    return any(isinstance(each, cst.Call) and tail(each.func) in _GENERATORS for each in made)
 
 
 def _taken(

@@ -12,6 +12,7 @@ from outlast.adapt.resuming.ahead import fetched_ahead
 from outlast.adapt.resuming.aliases import weights_of, with_weights
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.generators import random_sources
+from outlast.adapt.resuming.held_arrays import is_held_elsewhere
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.modes import mode_lines, mode_pairs
 from outlast.adapt.resuming.ranks import are_several, first_lines
@@ -195,6 +196,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
     ]  # fmt: skip
     # Tensors inside of kept values come back to where they were; one process on one kind of device has them there.
     is_placed = uses_cuda and not names.here and any(_may_hold_tensors(values, name) for name in state.kept)
+    parts = [name for name in state.kept if name.rpartition(".")[0] in state.loaded]
     before = [
         *place_lines(names, value, "resume.pt"),
         *(first_lines(draft, names.here, torch) if names.here else []),
@@ -202,6 +204,8 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         f"if {names.folder} and os.path.exists({names.path}):",
         f"    {load_line(names, torch, is_placed=is_placed)}",
         *count_lines(values, names),
+        # A layer that the first batch makes is part of the state that is loaded into its model.
+        *(line for name in parts for line in _kept_lines(name, values, state, names, torch if uses_cuda else "")),
         *(line for name in state.loaded for line in _load_lines(name, state, names, helpers[1])),
         *thawed_lines(draft, state.thawed, names.state),
         *(line for name, kind in state.groups for line in _under(name, _load_group(draft, name, kind, names), state)),
@@ -211,8 +215,8 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(
             line
             for name in state.kept
-            for put in [f"{put_at(name, state)} = {_put_back(name, values, state, names, torch if uses_cuda else '')}"]
-            for line in _under(_holder_of(name, state), [put], state)
+            if name not in parts
+            for line in _kept_lines(name, values, state, names, torch if uses_cuda else "")
         ),
         *_random_lines(draft, values, names, ["    " + line for line in put_back]),
         *cut_lines(state.files, names.state),
@@ -288,6 +292,13 @@ def _random_lines(draft: Draft, values: Values, names: Names, lines: list[str]) 
         said = "it goes on where each process has the whole model, not with FSDP or DeepSpeed in accelerate's settings"
         draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "use accelerator.save_state and load_state for these")
     return [f"    if {names.here}:", *("    " + line for line in lines)]
+
+
+def _kept_lines(name: str, values: Values, state: State, names: Names, torch: str) -> list[str]:
+    put = f"{put_at(name, state)} = {_put_back(name, values, state, names, torch)}"
+    if is_held_elsewhere(values, name):
+        put = f"{name}[...] = {names.at(name)}"
+    return _under(_holder_of(name, state), [put], state)
 
 
 def _put_back(name: str, values: Values, state: State, names: Names, torch: str) -> str:

@@ -11,10 +11,10 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.kept import ENVIRONMENTS
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.state import RULE
+from outlast.adapt.resuming.state import RULE, State
 from outlast.adapt.whole import calls_of, files_of
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, tail
+from outlast.migrate.tree import argument, dotted, tail
 
 _DRAWS = re.compile(r"tensorflow\.random\.(?!set_seed|Generator)\w+|tensorflow\.image\.random_\w+")
 #: layers that draw from TensorFlow's own numbers, until Keras 3 gave each a seed that is kept
@@ -45,7 +45,9 @@ def say_places(draft: Draft, values: Values, loaded: Collection[str] = ()) -> No
         draft.say(Kind.DIFFERS, RULE, call, said)
     for node in draft.nodes:
         made = node.value if isinstance(node, cst.Assign) else None
-        if isinstance(made, cst.Call) and ENVIRONMENTS.fullmatch(draft.resolve(made.func)):
+        parts = (made, *draft.calls(made)) if isinstance(made, cst.Call) else ()
+        if any(ENVIRONMENTS.fullmatch(draft.resolve(call.func)) for call in parts):
+            assert made is not None
             said = "the environment begins anew in each stint: what it draws by chance is not what it would have drawn"
             draft.say(Kind.DIFFERS, RULE, made, said)
             return
@@ -126,6 +128,35 @@ def say_workers(draft: Draft) -> None:
             said = "workers that stay alive begin anew in each stint: what they and the order draw differs after a stop"
             draft.home(call).say(Kind.DIFFERS, RULE, call, said, "persistent_workers=False gives the same numbers")
             return
+
+
+def say_drawing_samples(draft: Draft, state: State) -> None:
+    """Data sets that draw numbers of their own for their samples, `self.rng.integers(9)`: no name for it here."""
+    for each in files_of(draft):
+        for home in (node for node in each.nodes if isinstance(node, cst.ClassDef)):
+            if not any(tail(base.value).endswith("Dataset") for base in home.bases):
+                continue
+            for method in (node for node in home.body.body if isinstance(node, cst.FunctionDef)):
+                if method.name.value not in ("__getitem__", "__iter__"):
+                    continue
+                drawn = {dotted(call.func).rpartition(".")[0] for call in each.calls(method.body)}
+                names = [name for name in _own_generators(each, home) if name in drawn]
+                if names and not any(kept.endswith(names[0].removeprefix("self")) for kept in state.kept):
+                    said = (
+                        f"{names[0]} of {home.name.value} draws from its beginning in each stint, and so do its samples"
+                    )
+                    each.say(Kind.DIFFERS, RULE, method, said, "draw from numpy.random or torch, which go on")
+
+
+def _own_generators(draft: Draft, home: cst.ClassDef) -> list[str]:
+    """`self.rng` of `self.rng = np.random.default_rng(seed)`."""
+    return [
+        name
+        for node in draft.below(home)
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call)
+        and tail(node.value.func) in ("default_rng", "RandomState", "Random", "Generator")
+        for target in node.targets if (name := dotted(target.target)).startswith("self.")
+    ]  # fmt: skip
 
 
 def adapt_there(path: str, name: str) -> str:

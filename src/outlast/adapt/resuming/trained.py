@@ -8,16 +8,19 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead, loaded_before
+from outlast.adapt.resuming.arrays import is_table
 from outlast.adapt.resuming.called import whole_of
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
-from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_plain, kept_values, leave_missing
+from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_container, is_plain, kept_values, leave_missing
 from outlast.adapt.resuming.late import is_reset, made_late
 from outlast.adapt.resuming.loaders import loader_generators
 from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.made_functions import refuse_functions
 from outlast.adapt.resuming.modes import find_modes
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
+from outlast.adapt.resuming.parts import targets_in
+from outlast.adapt.resuming.read_again import can_be_read_again, is_archive
 from outlast.adapt.resuming.scopes import global_names
 from outlast.adapt.resuming.settings import set_fields
 from outlast.adapt.resuming.state import RULE, Refusal, State
@@ -216,8 +219,9 @@ def _changed_elsewhere(draft: Draft, values: Values, uses: Uses) -> list[str]:
         name
         for function in uses.functions
         for node in draft.below(function.body)
-        if isinstance(node, cst.AssignTarget | cst.AugAssign) and isinstance(node.target, cst.Subscript)
-        for name, rest in uses.seen_as(dotted(node.target.value), draft.scope(node))
+        for target in targets_in(node)
+        if isinstance(target, cst.Subscript)
+        for name, rest in uses.seen_as(dotted(target.value), draft.scope(node))
         if not rest
     }
     filled |= {name for name, methods in uses.methods.items() if methods & CHANGES}
@@ -227,9 +231,10 @@ def _changed_elsewhere(draft: Draft, values: Values, uses: Uses) -> list[str]:
             continue
         made = tail(origin.func) if isinstance(origin, cst.Call) else ""
         held = cst.List | cst.Dict | cst.Set | cst.ListComp | cst.DictComp | cst.SetComp
-        is_container = isinstance(origin, held) or (made and is_plain(origin))
+        is_filled = isinstance(origin, held) or (made and is_plain(origin)) or is_table(draft, {}, origin)
+        is_filled = is_filled or (isinstance(origin, cst.BinaryOperation) and is_container(draft, origin))
         is_rebound = name in rebound and origin is not None and made not in NOT_KEPT
-        if is_rebound or (name in filled and is_container):
+        if is_rebound or (name in filled and is_filled):
             found.append(name)
     return found
 
@@ -239,6 +244,8 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
     kept, ahead = [], fetched_ahead(values)
     handed = uses.handed_on()
     for holder in uses.holders:
+        if holder != "self" and can_be_read_again(draft, uses, holder):
+            continue
         if holder != "self" and not uses.methods[holder]:
             # Whoever is handed an object may let it change itself; nothing else is seen of that.
             kept += [name for name, first in uses.changing(holder).items() if holder in handed and is_plain(first)]
@@ -254,7 +261,7 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
             if _is_of_functions(draft, uses, name):
                 continue
             made = {tail(each.func) for each in uses.field_values(name) if isinstance(each, cst.Call)}
-            if any(_is_no_value(value) for value in uses.field_values(name)):
+            if any(_is_no_value(value) for value in uses.field_values(name)) or is_archive(draft, uses, name):
                 if not made & _WRITERS:  # which begin anew in each stint as they should
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
             elif is_plain(first) or name in ahead or _is_copied_state(first) or _is_of_text(draft, first):
@@ -273,7 +280,7 @@ def _is_of_functions(draft: Draft, uses: Uses, name: str) -> bool:
     """Whether a field lists what is only called (`self.callbacks`), and no round adds to it."""
     field = f"self.{name.rpartition('.')[2]}"
     return uses.elements.get(name) == {CALLED} and not any(
-        (isinstance(node, cst.AssignTarget | cst.AugAssign) and dotted(whole_of(node.target)) == field)
+        any(dotted(whole_of(target)) == field for target in targets_in(node))
         or (isinstance(node, cst.Call) and tail(node.func) in CHANGES and field in dotted(node.func))
         for function in uses.functions
         for node in draft.below(function.body)
@@ -303,8 +310,8 @@ def _fields_from_outside(draft: Draft, values: Values, uses: Uses, saved: set[st
     late = {holder for holder in uses.holders if holder != "self" and any(made_late(uses, holder))}
     for block in (values.loop.node.body, *(function.body for function in uses.functions)):
         for node in draft.below(block):
-            if isinstance(node, cst.AssignTarget | cst.AugAssign):
-                whole = node.target.value if isinstance(node.target, cst.Subscript) else node.target
+            for target in targets_in(node):
+                whole = whole_of(target)
                 is_field = isinstance(whole, cst.Attribute)
                 changed += [n for n, rest in uses.seen_as(dotted(whole), draft.scope(node)) if is_field and not rest]
     return [

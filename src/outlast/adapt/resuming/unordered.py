@@ -16,6 +16,7 @@ from outlast.adapt.arguments.namespaces import called_name, parameters_of
 from outlast.adapt.draft import Draft
 from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.resuming.before import Before
+from outlast.adapt.resuming.parts import targets_in
 from outlast.adapt.resuming.state import RULE
 from outlast.adapt.whole import files_of
 from outlast.migrate.engine import Kind
@@ -136,7 +137,7 @@ def _collects(draft: Draft, loop: cst.For) -> bool:
     names = {each.value for each in (loop.target, *draft.below(loop.target)) if isinstance(each, cst.Name)}
     for node in draft.below(loop.body):
         if isinstance(node, cst.AugAssign) or (
-            isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript)
+            isinstance(node, cst.AssignTarget) and any(isinstance(each, cst.Subscript) for each in targets_in(node))
         ):
             return True
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):

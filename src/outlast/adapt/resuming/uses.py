@@ -20,6 +20,8 @@ from outlast.migrate.tree import argument, dotted, positional, tail
 
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 _BARS = frozenset({"enumerate", "tqdm", "reversed", "list", "tuple", "sorted"})
+#: Functions of Python that leave what they are given as it is.
+_LOOKS = frozenset("len print str repr isinstance hasattr type id".split())
 #: "this value is called", among the methods of a value
 CALLED = "()"
 #: "a scaler steps it", among the methods of a value
@@ -117,7 +119,8 @@ class Uses(Visible):
         blocks = [self.values.loop.node.body, *(function.body for function in self.functions)]
         given = {
             name
-            for block in blocks for call in self.draft.calls(block) for arg in call.args if dotted(arg.value)
+            for block in blocks for call in self.draft.calls(block) if tail(call.func) not in _LOOKS
+            for arg in call.args if dotted(arg.value)
             for name, rest in self.seen_as(dotted(arg.value), self.draft.scope(call)) if not rest
         }  # fmt: skip
         return {name for name in self.holders if name in given or self.elements.get(name.partition("[")[0])}

@@ -13,8 +13,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.called import only_class, whole_of
 from outlast.adapt.resuming.declared import declared_fields, factory_of
-from outlast.adapt.resuming.loops import Values, chosen, has_none, is_none, targets_of
-from outlast.adapt.resuming.parts import parts_of
+from outlast.adapt.resuming.loops import Values, targets_of
+from outlast.adapt.resuming.parts import chosen, has_none, is_none, parts_of, targets_in
 from outlast.adapt.resuming.ranks import is_library
 from outlast.adapt.resuming.scopes import global_names, is_method, own_classes, parameters, seen_elsewhere
 from outlast.adapt.signatures import fits, taken_word
@@ -314,8 +314,8 @@ class Visible:
                             first.setdefault(name, part)
                         # What the loop's function sets before it starts is set anew in each start.
                         changed.update({name} if method not in once and not self._is_before(node) else ())
-                    if isinstance(target.target, cst.Subscript) and method not in once:
-                        changed.add(dotted(whole_of(target.target)))
+                    filled = [each for each in targets_in(target) if isinstance(each, cst.Subscript)]
+                    changed.update(dotted(whole_of(each)) for each in filled if method not in once)
             elif isinstance(node, cst.AugAssign) and method not in once:
                 changed.add(dotted(whole_of(node.target)))
             elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and method not in once:
