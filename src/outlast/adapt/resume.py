@@ -50,7 +50,9 @@ from outlast.adapt.resuming.stamped_settings import find_settings
 from outlast.adapt.resuming.stamps import find_given_stamps, find_stamps, keep_stamps, say_stamps
 from outlast.adapt.resuming.state import NETWORKS, RULE, Refusal, State
 from outlast.adapt.resuming.states import (
+    changes_held,
     changes_self,
+    fills_only,
     is_episode,
     plain_state,
     runs_training,
@@ -245,10 +247,12 @@ def _plan_loops(draft: Draft) -> Plan:
     tensorflow = [values for values in (*nested, *whiles) if Tracked(draft, values).is_training]
     if tensorflow and not sessions:
         return _plan_several(draft, tensorflow, uses, lambda draft, values, _: tensorflow_state(draft, values))
-    plain = [values for values in counting if values.carried()] or [values for values in counted if values.carried()]
+    plain = [values for values in (*counting, *counted) if values.carried() and not fills_only(draft, values)]
+    plain = [values for values in plain if values in counting] or plain
     # Folds of a training in plain Python: rounds that are called so, within a loop over something else.
     plain = plain or [values for values in nested if values.carried() and is_named(values.loop)]
     plain = plain or [values for values in counting if values.owner is not None and changes_self(draft, values)]
+    plain = plain or [values for values in counting if changes_held(draft, values)]
     candidates = sessions or [*counting, *counted] or plain
     if not candidates:
         raise no_loop(draft)

@@ -24,6 +24,7 @@ from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
 
 _ASKS = frozenset({"exists", "isdir", "is_dir", "listdir", "scandir", "Exists", "IsDirectory"})
+_FILES = frozenset({"exists", "isfile", "is_file", "Exists"})
 _CLEARS = frozenset({"rmtree", "DeleteRecursively"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort", "input", "raw_input", "error", *_CLEARS})
 
@@ -44,11 +45,13 @@ def find_guards(
     ours = [
         (sink, use) for sink in sinks for use in flow.ways(sink) if is_result(paths, use) or is_handed(use)
     ]  # fmt: skip
+    # Nobody answers in a job: whoever asks what is to become of a result that is there finds it in a later stint, too.
+    found = [guard for sink, _ in ours if tail(sink.call.func) in _FILES for guard in _asking(draft, sink.call)]
+    found = [guard for guard in found if "input()" in guard.what]
     made = {draft.source(sink.path) for sink, use in ours if sink.makes and not use.up}
     # What is named when the script runs and not made here is one of many below the folder: an old model gives way.
     ours = [(sink, use) for sink, use in ours if draft.source(sink.path) in made or UNKNOWN not in _below(flow, use)]
     cleared = {draft.source(sink.path) for sink, _ in ours if tail(sink.call.func) in _CLEARS}
-    found: list[Guard] = []
     for sink, use in ours:
         name, source = tail(sink.call.func), draft.source(sink.path)
         is_whole = not use.is_folder and _is_folder(paths, use)

@@ -91,7 +91,10 @@ def named_first(found: list[Loop]) -> list[Loop]:
 
 def is_named(loop: Loop) -> bool:
     """Whether its rounds are called like those of a training, or counted up to what is: `for m in range(Epochs)`."""
-    return bool(_NAMED.match(loop.variable)) or bool(_EPOCHS.fullmatch(tail(loop.stop)))
+    stop = loop.stop
+    if isinstance(stop, cst.BinaryOperation) and isinstance(stop.right, cst.Integer):
+        stop = stop.left  # `range(1, epochs + 1)`
+    return bool(_NAMED.match(loop.variable)) or bool(_EPOCHS.fullmatch(tail(stop)))
 
 
 def find_counting(draft: Draft, *, by_any_name: bool = False) -> list[Loop]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.bringing import frameworks_of
+from outlast.adapt.resuming.counters import is_named
 from outlast.adapt.resuming.kept import NOT_KEPT, global_names, kept_fields, kept_values
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.rounds import repeated_at, started
 from outlast.adapt.resuming.state import PASSING, Refusal, State
 from outlast.adapt.resuming.tracked import Tracked
 from outlast.adapt.resuming.uses import Uses
+from outlast.adapt.whole import files_of
 from outlast.migrate.tree import dotted, tail
 
 #: Made by these, a value can be kept as it is.
@@ -34,13 +37,37 @@ _MAKES_STEPS = frozenset({"minimize", "apply_gradients", "create_train_op", "opt
 def plain_state(draft: Draft, values: Values) -> State:
     _refuse_models(draft, values)
     is_self = any(isinstance(node, cst.Name) and node.value == "self" for node in draft.below(values.loop.node))
-    fields = _fields_of_self(draft, values) if "self" in values.carried() or is_self else []
-    kept = (*kept_values(draft, values, set()), *fields)
-    _refuse_strangers(draft, values, kept)
+    uses = Uses(draft, values)
+    fields = _fields_of("self", draft, values, uses) if "self" in values.carried() or is_self else []
+    whole = kept_values(draft, values, set())
+    held = {name: _fields_of(name, draft, values, uses) for name in _held(draft, values, uses) if name not in whole}
+    kept = (*whole, *fields, *(field for several in held.values() for field in several))
+    _refuse_strangers(draft, values, (*kept, *held))
     for function in draft.functions():
         if any(isinstance(node, cst.Global) for node in draft.below(function)):
             raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
     return State("plain", kept=kept)
+
+
+def changes_held(draft: Draft, values: Values) -> bool:
+    """Whether the rounds call methods of an object whose class is in another file, and these change its fields."""
+    uses = Uses(draft, values)
+    return any(uses.changing(name) for name in _held(draft, values, uses))
+
+
+def _held(draft: Draft, values: Values, uses: Uses) -> list[str]:
+    """Objects of plain classes of other files that the rounds work with: of `net.train(rows)` the fields are kept.
+
+    Where any file of the program has a network of a framework, what such an object holds is more than its fields.
+    """
+    if any(frameworks_of(each) for each in files_of(draft)):
+        return []
+    return [
+        name for name, homes in uses.holders.items()
+        if name != "self" and "." not in name and uses.methods[name] and name in values.origins
+        and name not in values.bound and all(draft.home(home) is not draft for home in homes)
+        and all(_is_plain_base(base, homes) for home in homes for base in home.bases)
+    ]  # fmt: skip
 
 
 def changes_self(draft: Draft, values: Values) -> bool:
@@ -55,30 +82,34 @@ def changes_self(draft: Draft, values: Values) -> bool:
     return bool(uses.changing("self")) or any(holds)
 
 
-def _fields_of_self(draft: Draft, values: Values) -> list[str]:
-    """Fields of the loop's object that a training in plain Python may change. `Refusal` where one cannot be kept."""
-    uses = Uses(draft, values)
-    known = {name: origin for name, origin in uses.known.items() if name.startswith("self.") and name.count(".") == 1}
-    strangers = [base for home in uses.holders.get("self", []) for base in home.bases if not _is_plain_base(base, uses)]
-    if "self" not in uses.holders or strangers:
-        raise Refusal("the state of the training lies in self", values.loop.node, "use outlast.epochs and outlast.save")
-    own = {node.name.value for node in draft.nodes if isinstance(node, cst.ClassDef)}
-    changing, kept = uses.changing("self"), []
+def _fields_of(holder: str, draft: Draft, values: Values, uses: Uses) -> list[str]:
+    """Fields of an object that a training in plain Python may change. `Refusal` where one cannot be kept."""
+    known = {
+        name: origin for name, origin in uses.known.items() if name.startswith(f"{holder}.") and name.count(".") == 1
+    }
+    strangers = [base for home in uses.holders.get(holder, []) for base in home.bases
+                 if not _is_plain_base(base, uses.holders[holder])]  # fmt: skip
+    if holder not in uses.holders or strangers:
+        said = f"the state of the training lies in {holder}"
+        raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
+    files = {id(each): each for each in (draft, *(draft.home(home) for home in uses.holders[holder]))}.values()
+    own = {node.name.value for each in files for node in each.nodes if isinstance(node, cst.ClassDef)}
+    changing, kept = uses.changing(holder), []
     for name, origin in known.items():
         first = changing.get(name, origin)
-        makers = [draft.resolve(call.func) or tail(call.func) for call in (first, *draft.calls(first)) if
+        makers = [draft.home(call).resolve(call.func) or tail(call.func) for call in (first, *draft.calls(first)) if
                   isinstance(call, cst.Call)] if first is not None else []  # fmt: skip
         is_kept = all(each in own or each.startswith("numpy.") or each in _BUILT_IN for each in makers)
         is_kept = is_kept or _is_computed(draft, uses, name)
         is_used = bool(uses.methods[name]) and not isinstance(first, cst.Attribute | cst.Integer | cst.Float)
         is_state = name in changing or (bool(makers) and name in uses.used) or is_used
         if is_state and (not is_kept or (first is None or isinstance(first, cst.Lambda))):
-            said = f"the state of the training lies in self, and whether {name} can be kept is not certain"
+            said = f"the state of the training lies in {holder}, and whether {name} can be kept is not certain"
             raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
         if is_state and (name in changing or not isinstance(first, cst.Name)):
             kept.append(name)
         elif is_state:
-            said = f"the state of the training lies in self: {name} comes from outside of its class"
+            said = f"the state of the training lies in {holder}: {name} comes from outside of its class"
             raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
     return kept
 
@@ -86,15 +117,17 @@ def _fields_of_self(draft: Draft, values: Values) -> list[str]:
 def _is_computed(draft: Draft, uses: Uses, name: str) -> bool:
     """`self.weights -= self.rate * slopes`: a number or an array, whatever has made the first one."""
     operators = cst.SubtractAssign | cst.MultiplyAssign | cst.DivideAssign
+    holder, _, field = name.partition(".")
     return any(
-        isinstance(node, cst.AugAssign) and isinstance(node.operator, operators) and dotted(node.target) == name
-        for home in uses.holders["self"]
+        isinstance(node, cst.AugAssign) and isinstance(node.operator, operators)
+        and dotted(node.target) == f"self.{field}"
+        for home in uses.holders[holder]
         for node in draft.below(home)
-    )
+    )  # fmt: skip
 
 
-def _is_plain_base(base: cst.Arg, uses: Uses) -> bool:
-    own = {home.name.value for home in uses.holders["self"]}
+def _is_plain_base(base: cst.Arg, homes: Sequence[cst.ClassDef]) -> bool:
+    own = {home.name.value for home in homes}
     return tail(base.value) in {*own, "object", "ABC", "BaseEstimator", "ClassifierMixin", "RegressorMixin"}
 
 
@@ -188,6 +221,20 @@ def starts_training(draft: Draft, values: Values) -> bool:
     """Whether the loop, or a function of the file that it runs, calls something that trains by its name."""
     bodies = (values.loop.node.body, *(function.body for function in values.run_functions()))
     return any(_STARTS.fullmatch(tail(call.func)) for body in bodies for call in draft.calls(body))
+
+
+def fills_only(draft: Draft, values: Values) -> bool:
+    """Whether each round only puts something at its own place of a list: `rows[i] = clean(rows[i])` is no training."""
+    if is_named(values.loop) or starts_training(draft, values):
+        return False
+    body = list(draft.below(values.loop.node.body))
+    for name in values.carried():
+        for use in (node for node in body if isinstance(node, cst.Name) and node.value == name):
+            part = draft.parent(use)
+            at = part.slice[0].slice if isinstance(part, cst.Subscript) and part.value is use else None
+            if not isinstance(at, cst.Index) or tail(at.value) != values.loop.variable:
+                return False
+    return not any(isinstance(node, cst.AugAssign) for node in body)
 
 
 def is_episode(draft: Draft, values: Values) -> bool:
