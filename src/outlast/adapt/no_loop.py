@@ -28,6 +28,10 @@ _MAY_TRAIN = re.compile(
 )
 #: of these, single steps where they stand in no loop and no function
 _SINGLE = frozenset({"backward", "step", "zero_grad"})
+#: what trains as it is made: `Word2Vec(sentences)`
+_ONE_CALL = re.compile(
+    r"gensim\.models\.(?:\w+\.)?(?:Word2Vec|Doc2Vec|FastText|(?:Ensemble)?Lda\w*|LsiModel|HdpModel|Nmf)$"
+)
 #: calls that read a file
 _READS = re.compile(r"read_(?!text)\w+|imread|open|load|loadtxt|genfromtxt|loadmat")
 
@@ -43,7 +47,7 @@ def no_loop(draft: Draft) -> Refusal:
     passing = one_pass(draft)
     if passing is not None:
         return passing
-    if any(tail(call.func) == "fit" for call in draft.calls()):
+    if any(tail(call.func) == "fit" or _ONE_CALL.match(draft.resolve(call.func)) for call in draft.calls()):
         # In a program it may be one of its own functions.
         return Refusal(
             "trains in one call that cannot be continued", None, "a stint must be long enough for it", Kind.DIFFERS,

@@ -7,6 +7,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.gathered import gathered_fields, put_lines
 from outlast.adapt.resuming.cells import are_spread
+from outlast.adapt.resuming.counters import find_counting
 from outlast.adapt.resuming.parameters import FIRST_PROCESS
 from outlast.adapt.resuming.rounds import refuse_repeated
 from outlast.adapt.resuming.state import RULE, Names, Refusal, place_lines
@@ -82,6 +83,9 @@ def plan_mindspore(draft: Draft) -> Fitted | None:
         if isinstance(call.func, cst.Attribute) and call.args
         and call.func.attr.value in ("train", "fit") and dotted(call.func.value) in made
     ]  # fmt: skip
+    if calls and not any(_is_in_rounds(draft, each) for each in calls) and _is_in_loop(draft, calls[0]):
+        said = "Model.train is called for each of several settings, and all would share one checkpoint"
+        raise Refusal(said, draft.statement(calls[0]), "start each one as a run of its own")
     if not calls or all(_is_in_loop(draft, each) for each in calls):
         return None  # a training in each round: the loop's rounds are what to go on from
     call, statement = calls[0], draft.statement(calls[0])
@@ -178,6 +182,12 @@ def _say_order(draft: Draft, statement: cst.CSTNode) -> None:
         draft.say(
             Kind.DIFFERS, RULE, statement, said, "write the epochs as a loop, to have the same order as without a stop"
         )
+
+
+def _is_in_rounds(draft: Draft, call: cst.Call) -> bool:
+    """Whether a loop around a call counts its rounds: `for epoch in range(N)`, `while`."""
+    counting = {id(loop.node) for loop in find_counting(draft, by_any_name=True)}
+    return any(isinstance(each, cst.While) or id(each) in counting for each in draft.above(call))
 
 
 def _is_in_loop(draft: Draft, call: cst.Call) -> bool:

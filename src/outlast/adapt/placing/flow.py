@@ -124,6 +124,8 @@ class Flow:
         elif isinstance(node, cst.List | cst.Tuple):
             for element in node.elements:
                 yield from self._follow(element.value, use, depth - 1)
+        elif isinstance(node, cst.ListComp) and use.is_read:
+            yield from self._follow(node.elt, replace(use, whole=node.elt), depth - 1)
         elif isinstance(node, cst.BinaryOperation):
             is_divided = isinstance(node.operator, cst.Divide)
             yield from self._follow(node.left, unwrapped(use.before(self.spelling.behind(node)), is_divided), depth - 1)
@@ -195,7 +197,7 @@ class Flow:
             yield from self._follow(first, inside, depth - 1)
         elif (isinstance(call.func, cst.Call) and self._draft.resolve(call.func.func) == "type") or last in HELPERS:
             yield from self._follow(positional(call, 0), unwrapped(use), depth - 1)
-        elif name in HERE and use.is_folder:
+        elif (name in HERE and use.is_folder) or (not name and is_get(call) and self._given.holds(call)):
             yield replace(use, other=call)
         elif last == "strftime" and (len(call.args) == 1 or name == "time.strftime"):
             yield from self._follow(positional(call, 0), use, depth - 1)
@@ -211,8 +213,6 @@ class Flow:
             yield replace(use, option="train_url")  # as good as the contract's own folder
         elif name in ("os.environ.get", "os.getenv"):
             yield from self._follow(positional(call, 1), replace(use, whole=positional(call, 1)), depth - 1)
-        elif not name and is_get(call) and self._given.holds(call):
-            yield replace(use, other=call)
         elif owner is not None and shapes.keeps_place(call):
             yield from self._follow(owner, unwrapped(use), depth - 1)
         elif last == "with_suffix" and owner is not None:
