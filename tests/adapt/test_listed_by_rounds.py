@@ -69,3 +69,48 @@ def test_a_training_for_each_setting_is_refused_as_such():
 def test_a_training_in_each_of_the_rounds_is_no_setting():
     done = adapt(SETTINGS.replace("{name}", "epoch").replace("{over}", "range(5)"), "xihe")
     assert "several settings" not in said(done, Kind.HAND)
+
+
+TABLES = """
+    from datasets import load_dataset
+    from transformers import Trainer, TrainingArguments
+
+    files = {names}
+    rows = load_dataset("csv", data_files=files)
+    trainer = Trainer(args=TrainingArguments("out"), train_dataset=rows["train"])
+    trainer.train()
+"""
+
+
+def test_tables_of_a_dictionary_are_read_from_the_contract_by_its_name():
+    done = adapt(TABLES.replace("{names}", '{"train": "work/train.csv", "test": "work/test.csv"}'))
+    assert '"train": os.path.join(contract.data_url or "work", "train.csv")' in done.text
+    assert '"test": os.path.join(contract.data_url or "work", "test.csv")' in done.text
+
+
+HERE = """
+    import csv
+    import os
+    import numpy as np
+
+    FOLDER = "."
+    rows = []
+    for name in os.listdir(FOLDER):
+        if name.endswith({ending}):
+            {taken}
+    w = 0.0
+    for epoch in range(3):
+        w += sum(rows)
+        np.save("saved/w.npy", w)
+"""
+
+
+def test_files_that_are_listed_beside_the_script_and_read_are_data():
+    done = adapt(HERE.replace("{ending}", '".csv"').replace(
+        "{taken}", "rows += [float(row[0]) for row in csv.reader(open(os.path.join(FOLDER, name)))]"))  # fmt: skip
+    assert 'FOLDER = contract.data_url or "."' in done.text
+
+
+def test_files_that_are_only_listed_beside_the_script_are_none():
+    done = adapt(HERE.replace("{ending}", '".py"').replace("{taken}", "rows.append(len(name))"))
+    assert 'FOLDER = "."' in done.text

@@ -121,11 +121,9 @@ class Flow:
             is_whole = is_told or isinstance(node.right, cst.SimpleString)
             behind = replace(use.before(self.spelling.behind(node)), other=node.left, is_folder=True)
             yield replace(use, other=node) if is_whole else behind
-        elif isinstance(node, cst.List | cst.Tuple):
-            for element in node.elements:
-                yield from self._follow(element.value, use, depth - 1)
-        elif isinstance(node, cst.ListComp) and use.is_read:
-            yield from self._follow(node.elt, replace(use, whole=node.elt), depth - 1)
+        elif isinstance(node, cst.List | cst.Tuple | cst.ListComp | cst.Dict):
+            for part, inside in shapes.held_in(node, use):
+                yield from self._follow(part, inside, depth - 1)
         elif isinstance(node, cst.BinaryOperation):
             is_divided = isinstance(node.operator, cst.Divide)
             yield from self._follow(node.left, unwrapped(use.before(self.spelling.behind(node)), is_divided), depth - 1)

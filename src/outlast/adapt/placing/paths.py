@@ -351,7 +351,7 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     text = text_of(literal)
     if not text.strip("./") and text and any(use.is_folder and argument(use.sink.call, "download") for use in uses):
         return True  # a data set that is fetched to where the script runs
-    if text in ("", ".", "./") and all(map(_is_read_below, uses)) and any(use.role for use in uses):
+    if text in ("", ".", "./") and all(map(_is_read_below, uses)) and any(map(_is_told_below, uses)):
         return True  # what lies beside the script: `os.path.join("./", "train")`, `BASE = ""`
     if not text.strip("./") and any(use.role is Role.OUTPUT and (use.after or use.is_folder) for use in uses):
         # Results beside the script; a folder that is only made there may be for anything.
@@ -374,8 +374,12 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
 def _is_read_below(use: Use) -> bool:
     """Whether data is read that lies somewhere below a folder."""
     is_read = use.role in (Role.DATA, None)  # `os.path.isdir` only asks
-    is_below = bool(use.after.strip("/")) or use.sink.is_root
+    is_below = bool(use.after.strip("/")) or use.sink.is_root or tail(use.sink.call.func) in ("listdir", "scandir")
     return is_read and not use.sink.is_guess and not use.sink.makes and is_below
+
+
+def _is_told_below(use: Use) -> bool:
+    return use.role is not None and (bool(use.after.strip("/")) or use.sink.is_root)
 
 
 def _holds_others(text: str, groups: Sequence[Sequence[Use]]) -> bool:

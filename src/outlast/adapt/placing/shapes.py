@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -194,3 +195,15 @@ def names(target: cst.CSTNode) -> Iterator[str]:
     elif isinstance(target, cst.Tuple | cst.List):
         for element in target.elements:
             yield from names(element.value)
+
+
+def held_in(
+    node: cst.List | cst.Tuple | cst.ListComp | cst.Dict, use: Use
+) -> Iterator[tuple[cst.BaseExpression, Use]]:
+    """The paths of `["a.csv", "b.csv"]`, `[root + each for each in names]`, `{"train": "a.csv"}`, with what each is."""
+    if isinstance(node, cst.List | cst.Tuple):
+        yield from ((each.value, use) for each in node.elements)
+    elif isinstance(node, cst.Dict):
+        yield from ((each.value, replace(use, whole=each.value)) for each in node.elements if use.is_read)
+    elif use.is_read:
+        yield node.elt, replace(use, whole=node.elt)
