@@ -91,7 +91,7 @@ def settle(sights: Sequence[Sight], entry: Sight, copied: Mapping[str, str]) -> 
                 # A file of settings may say something else, and comes later.
                 is_home = is_home or any(is_filled(home.draft, value) for home, value in at_home)
                 # The folder of the code is no place of the contract, only what lies below it here.
-                is_code = any(home.flow.code.is_it(value) for home, value in at_home)
+                is_code = any(home.flow.code.is_it(value) for home, value in at_home) and not _is_at_home(at_home)
                 is_home = is_home or is_code
                 found = None if is_home else _home(at_home, sight, role, use)
                 is_own = is_code or isinstance(use.other, _PUT_TOGETHER) or _is_of_library(sight, use)

@@ -36,6 +36,8 @@ from outlast.migrate.tree import tail
 _HELPER = '''def find_delivered(path, folder, before, *inputs):
     """A file of the output folder; until that has it, the one that was brought as an input or lay here before."""
     def is_there(each):  # "net" may stand for net.zip, or for net.index and its like
+        if os.path.isdir(each):  # an empty one was only made
+            return bool(os.listdir(each))
         home, name = os.path.split(each)
         is_stem = not os.path.splitext(name)[1] and os.path.isdir(home or ".")
         return os.path.exists(each) or (is_stem and any(one.startswith(name + ".") for one in os.listdir(home or ".")))
@@ -47,7 +49,8 @@ _HELPER = '''def find_delivered(path, folder, before, *inputs):
     places = [each if os.path.isfile(each) else os.path.join(each, end) for each in inputs if each for end in ends]
     places += [os.path.join(before, below)] if folder and before is not None else []
     places += [each for each in inputs if each and not os.path.splitext(below)[1]]
-    return type(path)(next((each for each in places if not below.startswith("..") and is_there(each)), path))
+    found = next((each for each in places if not below.startswith("..") and is_there(each)), path)
+    return type(path)(os.path.join(found, "") if str(path).endswith("/") else found)
 '''
 _ASKS = frozenset({"exists", "isfile", "is_file", "isdir", "is_dir", "getsize", "Exists"})
 _REMOVES = frozenset({"remove", "unlink", "rmtree", "replace", "rename", "move"})

@@ -353,7 +353,7 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
         return True  # a data set that is fetched to where the script runs
     if text in ("", ".", "./") and all(map(_is_read_below, uses)) and any(map(_is_told_below, uses)):
         return True  # what lies beside the script: `os.path.join("./", "train")`, `BASE = ""`
-    if not text.strip("./") and any(use.role is Role.OUTPUT and (use.after or use.is_folder) for use in uses):
+    if not text.strip("./~") and any(use.role is Role.OUTPUT and (use.after or use.is_folder) for use in uses):
         # Results beside the script; a folder that is only made there may be for anything.
         return not all(use.sink.makes for use in uses) and not (text and any(use.is_stem for use in uses))
     if not text.strip("./~") or _NOT_FILES.match(text) or any(each in text for each in "\n<>|"):

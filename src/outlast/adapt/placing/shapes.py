@@ -197,9 +197,7 @@ def names(target: cst.CSTNode) -> Iterator[str]:
             yield from names(element.value)
 
 
-def held_in(
-    node: cst.List | cst.Tuple | cst.ListComp | cst.Dict, use: Use
-) -> Iterator[tuple[cst.BaseExpression, Use]]:
+def held_in(node: cst.List | cst.Tuple | cst.ListComp | cst.Dict, use: Use) -> Iterator[tuple[cst.BaseExpression, Use]]:
     """The paths of `["a.csv", "b.csv"]`, `[root + each for each in names]`, `{"train": "a.csv"}`, with what each is."""
     if isinstance(node, cst.List | cst.Tuple):
         yield from ((each.value, use) for each in node.elements)
