@@ -18,10 +18,18 @@ def image(tmp_path_factory):
     return small_image.NAME
 
 
-def bench_in(image, folder, command, **fields):
+def bench_in(image, folder, command, engine=PODMAN, **fields):
     return JobBench(
-        folder, role("task", command, image=image, engine=PODMAN), mounts=Mounts([str(folder)]), **fields
+        folder, role("task", command, image=image, engine=engine), mounts=Mounts([str(folder)]), **fields
     )  # fmt: skip
+
+
+def deaf_engine(folder):
+    """An engine that passes on no signal, as podman does right after it has started a container."""
+    path = folder / "podman"
+    path.write_text(f'#!/bin/sh\ntrap "" TERM\n{PODMAN} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
 
 
 @needs_podman
@@ -42,9 +50,11 @@ def test_its_exit_code_is_the_instances(tmp_path, image):
 
 
 @needs_podman
-def test_a_request_to_leave_reaches_the_program_in_the_container(tmp_path, image):
+@pytest.mark.parametrize("is_deaf", [False, True])
+def test_a_request_to_leave_reaches_the_program_in_the_container(tmp_path, image, is_deaf):
     inner = "trap 'touch saved; exit 85' TERM; touch ready; while :; do sleep 0.1; done"
-    bench = bench_in(image, tmp_path, f'bash -c "{inner}"; exit $?')
+    engine = deaf_engine(tmp_path) if is_deaf else PODMAN
+    bench = bench_in(image, tmp_path, f'bash -c "{inner}"; exit $?', engine)
     process = bench.start()
     wait_for(bench.root / "ready", process)
     code, _ = ask_to_leave(process)

@@ -13,14 +13,16 @@ from ...namenodes import LOOPBACK
 _PATIENCE_S = 30.0
 _PROCESSES = 4096
 
-# The first process of the container. SIGTERM goes to what the command has started, because bash itself would only
-# wait; when our end of its standard input closes, because we are gone or want it to be, everything in it ends.
+# The first process of the container. A request to leave is a line of its standard input, as an engine that has just
+# started a container does not pass on signals yet; SIGTERM is one, too. It goes to what the command has started,
+# because bash itself would only wait. When our end of that input closes, because we are gone or want it to be,
+# everything in it ends.
 _INIT = """
 exec 3<&0
 leave() { for each in $(cat /proc/$child/task/$child/children); do kill -TERM $each; done; }
 trap leave TERM
 "$@" </dev/null 3<&- & child=$!
-(while read -r -u 3 _; do :; done; kill -KILL -1) >/dev/null 2>&1 &
+(while read -r -u 3 _; do leave; done; kill -KILL -1) >/dev/null 2>&1 &
 while :; do wait $child; code=$?; kill -0 $child 2>/dev/null || exit $code; done
 """
 

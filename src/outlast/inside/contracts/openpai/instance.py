@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -109,8 +110,12 @@ class Instance:
 
     def ask_to_leave(self) -> None:
         """SIGTERM to the programs that the command is running, past the shells, which would only wait or die."""
-        pids = [self._process.pid] if self.container else _programs(self._process.pid)
-        for pid in pids:
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):  # it has just ended
+                self._process.stdin.write(b"leave\n")
+                self._process.stdin.flush()
+            return
+        for pid in _programs(self._process.pid):
             try:
                 os.kill(pid, signal.SIGTERM)
             except ProcessLookupError:
