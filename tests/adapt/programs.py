@@ -77,7 +77,7 @@ class Program:
             if path.is_file() and path.suffix not in (".py", ".pyc")
         }
 
-    def run(self, *argv: str, until: str = "\0") -> Ran:
+    def run(self, *argv: str, until: str = "\0", environ: dict[str, str] | None = None) -> Ran:
         """Run it as `python train.py argv` would, at most until it prints a line that begins so.
 
         It ends itself there: from outside, a short program might have ended before it could be killed.
@@ -87,6 +87,7 @@ class Program:
             argv=[str(self.folder / self.entry), *argv], until=until,
         )  # fmt: skip
         env = {name: value for name, value in os.environ.items() if not name.startswith(("OUTLAST", "CONTRACT"))}
+        env |= environ or {}
         with subprocess.Popen(
             [sys.executable, "-u", "-c", start], cwd=self.folder, env=env, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,

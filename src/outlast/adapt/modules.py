@@ -32,6 +32,7 @@ class Module:
     imports: list[str] = field(default_factory=list)  # paths of modules
     run: set[int] = field(default_factory=set)  # lines at which a function or class begins that is run
     composed: set[str] = field(default_factory=set)  # paths of modules whose names it puts together when it runs
+    meant: set[str] = field(default_factory=set)  # names of its own that code of it, which is run, speaks of
 
     @property
     def idle(self) -> frozenset[int]:
@@ -41,24 +42,31 @@ class Module:
         return frozenset(named | {each.lineno for each in body if _is_start(each)})
 
 
-def find_modules(script: str, text: str, read: Read) -> list[Module]:
-    """The modules that a script imports, nearest first. `read` gives the text of a path below its folder, or None."""
+def find_modules(script: str, text: str, read: Read) -> tuple[list[Module], bool]:
+    """The modules that a script imports, nearest first, and whether one of them imports the script itself.
+
+    `read` gives the text of a path below its folder, or None.
+    """
     entry = _parsed(script, text)
     if entry is None:
-        return []
+        return [], False
+    is_shared = False
     found: dict[str, Module | None] = {script: entry}
     waiting, above = [entry], (*_added(entry.tree), *_ABOVE)
     while waiting and len(found) <= _MOST:
         module = waiting.pop(0)
         for path in _imported(module, read, above):
             if path not in found:
-                found[path] = _parsed(path, read(path) or "")
+                # The script itself may be part of a package that it imports from: it is one file, under two names.
+                content = read(path) or ""
+                is_shared = is_shared or content == text
+                found[path] = _parsed(path, content) if content != text else None
                 waiting += [each] if (each := found[path]) is not None else []
             if found[path] is not None:
                 module.imports.append(path)
     modules = [each for each in found.values() if each is not None and each is not entry]
     _mark_run(entry, modules)
-    return modules
+    return modules, is_shared
 
 
 def folders_up(text: str) -> int:
@@ -160,7 +168,7 @@ def _at(start: str, name: str, read: Read, above: Sequence[str]) -> list[str]:
 
 
 def _mark_run(entry: Module, modules: list[Module]) -> None:
-    words = _words(entry.tree)
+    words = _words_of(entry, entry.tree)
     named = {path for module in (entry, *modules) for path in module.composed}
     for module in (*_handed_on(entry, modules), *(each for each in modules if each.path in named)):
         words |= {each.name for each in module.tree.body if isinstance(each, _Named)}
@@ -168,16 +176,25 @@ def _mark_run(entry: Module, modules: list[Module]) -> None:
     for module in modules:
         for statement in module.tree.body:
             if not isinstance(statement, _Named) and not _is_start(statement):
-                words |= _words(statement)
+                words |= _words_of(module, statement)
     is_growing = True
     while is_growing:
         is_growing = False
         for module in modules:
             for each in module.tree.body:
-                if isinstance(each, _Named) and each.name in words and _line(each) not in module.run:
+                is_meant = isinstance(each, _Named) and (each.name in words or each.name in module.meant)
+                if isinstance(each, _Named) and is_meant and _line(each) not in module.run:
                     module.run.add(_line(each))
-                    words |= _words(each)
+                    words |= _words_of(module, each)
                     is_growing = True
+
+
+def _words_of(module: Module, tree: ast.AST) -> set[str]:
+    """Words that may mean something of any file; a bare name of its own (`main()`) means nothing of another one."""
+    own = {each.name for each in module.tree.body if isinstance(each, _Named)}
+    bare = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & own
+    module.meant |= bare
+    return _words(tree) - (bare - _words(tree, is_bare=False))
 
 
 def _handed_on(entry: Module, modules: list[Module]) -> Iterator[Module]:
@@ -218,12 +235,15 @@ def _line(node: _Named) -> int:
     return min([node.lineno, *(each.lineno for each in node.decorator_list)])
 
 
-def _words(tree: ast.AST) -> set[str]:
-    """Every name that stands there; imports are no use yet, but `from model import *` may be one."""
-    found = set()
+def _words(tree: ast.AST, *, is_bare: bool = True) -> set[str]:
+    """Every name that stands there, without `is_bare` those of parts (`nets.Net`) and texts alone.
+
+    Imports are no use yet, but `from model import *` may be one.
+    """
+    found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
-            found.add(node.id)
+            found.update({node.id} if is_bare else ())
         elif isinstance(node, ast.Attribute):
             found.add(node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():

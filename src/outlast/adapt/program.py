@@ -64,6 +64,8 @@ class Program:
 
     entry: Draft
     modules: dict[str, Draft] = field(default_factory=dict)
+    #: one of them imports the script: its lines are run twice, the second time as a module
+    is_shared: bool = False
 
 
 class ModuleError(Exception):
@@ -76,8 +78,8 @@ class ModuleError(Exception):
 
 def read_program(script: str, entry: Draft, read: Read, beside: frozenset[str]) -> Program:
     """The script and what it imports from its own folder, as far as that has to do with files or training."""
-    program = Program(entry)
-    found = find_modules(script, entry.text, read)
+    found, is_shared = find_modules(script, entry.text, read)
+    program = Program(entry, is_shared=is_shared)
     for module in found:
         draft = _drafted(module, beside)
         if draft is not None:
@@ -149,6 +151,7 @@ class Adapting:
 
     def __init__(self, program: Program, needs: Needs) -> None:
         self.entry, self.modules, self.needs = program.entry, program.modules, needs
+        self._is_shared = program.is_shared
         #: the modules as they are to be
         self.texts: dict[str, str] = {}
         self.lacks: list[str] = []
@@ -227,7 +230,8 @@ class Adapting:
     ) -> Around:
         roles: set[Role] = set()
         folders: list[str] = []
-        is_early = any(draw.is_early for draw in draws)
+        # Where the script is imported, too, the options must be taken before: they are there only once.
+        is_early = self._is_shared or any(draw.is_early for draw in draws)
         named = {id(each.draft) for each in _stamped(training) if each.is_early}
         for path, sight in sights.items():
             others = [entry, *(other for at, other in sights.items() if at != path)]

@@ -10,7 +10,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resume import Plan, plan_resume, say_refusal
-from outlast.adapt.resuming.rounds import are_alternatives, leading_to, repeated_at
+from outlast.adapt.resuming.rounds import again_elsewhere, are_alternatives, leading_to, repeated_at
 from outlast.adapt.resuming.state import RULE, Refusal
 from outlast.migrate.engine import Finding, Kind
 from outlast.migrate.tree import tail
@@ -61,10 +61,15 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
     if len(found) == 1:
         ((path, plan),) = found.items()
         again = _again(entry, modules[path], plan)
-        if again is None or plan.is_counted:
+        where, elsewhere = _again_elsewhere(modules[path], plan)
+        if (again is None and elsewhere is None) or plan.is_counted:
             return Training(plan, path)
         said = f"the training of {path} is done more than once, with one checkpoint for all"
-        entry.say(Kind.HAND, RULE, again, said, "start each one as a run of its own, or save by hand: outlast.save")
+        advice = "start each one as a run of its own, or save by hand: outlast.save"
+        if again is not None:
+            entry.say(Kind.HAND, RULE, again, said, advice)
+        elif elsewhere is not None:
+            where.say(Kind.HAND, RULE, elsewhere, said, advice)
     elif found and _is_one_of(entry, modules, found):
         (path, plan), *rest = found.items()
         for module, said_there in refused:
@@ -101,6 +106,13 @@ def _is_one_of(entry: Draft, modules: Mapping[str, Draft], found: Mapping[str, P
             return False
         begun += calls
     return are_alternatives(entry, begun)
+
+
+def _again_elsewhere(module: Draft, plan: Plan) -> tuple[Draft, cst.CSTNode | None]:
+    """Where a third file comes back to a function of a module that trains; of a method others may have the name."""
+    is_method = any(isinstance(each, cst.ClassDef) for each in module.above(plan.at))
+    found = None if is_method else again_elsewhere(module, plan.at)
+    return found if found is not None else (module, None)
 
 
 def _again(entry: Draft, module: Draft, plan: Plan) -> cst.CSTNode | None:

@@ -85,7 +85,7 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
         made = tail(origin.func) if isinstance(origin, cst.Call) else ""
         is_rebound = name in values.bound or name in values.found
         # `losses = state["losses"]` of the script's own checkpoint is what `losses = []` was before.
-        is_held = any(isinstance(value, cst.List | cst.Dict | cst.Set) for _, value in values.bindings.get(name, []))
+        is_held = any(_is_held(value) for _, value in values.bindings.get(name, []))
         is_filled = name in values.filled and is_table(draft, values.bindings, origin)
         if name in without or made in NOT_KEPT or (made in PASSING and not (is_rebound or is_held or is_filled)):
             continue
@@ -104,6 +104,12 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
             continue
         kept.append(name)
     return tuple(leave_missing(values, kept))
+
+
+def _is_held(value: cst.BaseExpression | None) -> bool:
+    if isinstance(value, cst.IfExp):  # `old_losses(path) if resume else []`
+        return _is_held(value.body) or _is_held(value.orelse)
+    return isinstance(value, cst.List | cst.Dict | cst.Set)
 
 
 def leave_missing(values: Values, names: list[str]) -> list[str]:

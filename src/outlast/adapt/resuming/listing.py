@@ -18,7 +18,7 @@ from outlast.migrate.tree import dotted, tail
 _LISTING = re.compile(r"os\.(?:listdir|scandir|walk)|glob\.i?glob")
 _METHODS = frozenset({"iterdir", "rglob", "glob"})
 #: what comes out of these has one order, or none that matters
-_SORTS = frozenset({"sorted", "len", "sort", "natsorted", "unique"})
+_SORTS = frozenset({"len", "unique"})
 _FILLS = frozenset({"append", "extend", "add", "update", "insert"})
 
 
@@ -69,8 +69,13 @@ def _listings(draft: Draft) -> Iterator[cst.Call]:
         if not _LISTING.fullmatch(path) and not (is_method and not path):
             continue
         around = (each for each in draft.above(call) if isinstance(each, cst.Call))
-        if not any(tail(each.func) in {*_SORTS, "set", "any"} for each in around):
+        if not any(_sorts(each) or tail(each.func) in ("set", "any") for each in around):
             yield call
+
+
+def _sorts(call: cst.Call) -> bool:
+    """Also by a function of the program that is called so: `natural_sorted(files)`."""
+    return tail(call.func) in _SORTS or "sort" in tail(call.func).lower()
 
 
 def _reached(draft: Draft, listing: cst.Call) -> set[str]:
@@ -91,7 +96,7 @@ def _reached(draft: Draft, listing: cst.Call) -> set[str]:
 
 
 def _is_sorted(draft: Draft, node: cst.CSTNode) -> bool:
-    return any(isinstance(each, cst.Call) and tail(each.func) in _SORTS for each in draft.above(node))
+    return any(isinstance(each, cst.Call) and _sorts(each) for each in draft.above(node))
 
 
 def _bound_around(draft: Draft, node: cst.CSTNode) -> Iterator[str]:

@@ -11,6 +11,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead
 from outlast.adapt.resuming.aliases import weights_of, with_weights
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
+from outlast.adapt.resuming.filled import filled_lines
 from outlast.adapt.resuming.generators import random_sources
 from outlast.adapt.resuming.held_arrays import is_held_elsewhere
 from outlast.adapt.resuming.loops import Values
@@ -75,6 +76,7 @@ class State:
     files: tuple[str, ...] = ()  # paths of what each round adds to
     modes: tuple[str, ...] = ()  # those of `loaded` that the rounds leave for training or for use
     outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
+    filled: frozenset[str] = frozenset()  # those of `kept` that others hold, too, and that get their content back
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
         f'    with open({names.path}, "rb") as {held}:',
         f"        {names.state} = pickle.load({held})",
         *count_lines(values, names),
-        *(f'    {name} = {names.state}["{name}"]' for name in state.kept),
+        *(f"    {line}" for name in state.kept for line in _plainly(draft, name, state, names)),
         *sometimes_lines(values, names),
         *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
         *cut_lines(state.files, names.state),
@@ -295,10 +297,12 @@ def _random_lines(draft: Draft, values: Values, names: Names, lines: list[str]) 
 
 
 def _kept_lines(name: str, values: Values, state: State, names: Names, torch: str) -> list[str]:
-    put = f"{put_at(name, state)} = {_put_back(name, values, state, names, torch)}"
-    if is_held_elsewhere(values, name):
-        put = f"{name}[...] = {names.at(name)}"
-    return _under(_holder_of(name, state), [put], state)
+    put = [f"{put_at(name, state)} = {_put_back(name, values, state, names, torch)}"]
+    if name in state.filled:
+        put = _plainly(values.draft, name, state, names)
+    elif is_held_elsewhere(values, name):
+        put = [f"{name}[...] = {names.at(name)}"]
+    return _under(_holder_of(name, state), put, state)
 
 
 def _put_back(name: str, values: Values, state: State, names: Names, torch: str) -> str:
@@ -311,6 +315,11 @@ def _put_back(name: str, values: Values, state: State, names: Names, torch: str)
     if not torch or not is_made or not values.is_surely_there(name):
         return kept
     return f"{kept}.to({name}.device) if {torch}.is_tensor({name}) else {kept}"
+
+
+def _plainly(draft: Draft, name: str, state: State, names: Names) -> list[str]:
+    kept = names.at(name)
+    return filled_lines(draft, name, kept) if name in state.filled else [f"{name} = {kept}"]
 
 
 def put_at(name: str, state: State) -> str:

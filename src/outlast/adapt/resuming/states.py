@@ -10,6 +10,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.counters import is_named
+from outlast.adapt.resuming.filled import filled_parameters
 from outlast.adapt.resuming.kept import NOT_KEPT, global_names, kept_fields, kept_values
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.rounds import repeated_at, started
@@ -46,7 +47,7 @@ def plain_state(draft: Draft, values: Values) -> State:
     for function in draft.functions():
         if any(isinstance(node, cst.Global) for node in draft.below(function)):
             raise Refusal(f"{function.name.value}() changes global names", function, "pass them in and return them")
-    return State("plain", kept=kept)
+    return State("plain", kept=kept, filled=frozenset(kept).intersection(filled_parameters(draft, values)))
 
 
 def changes_held(draft: Draft, values: Values) -> bool:

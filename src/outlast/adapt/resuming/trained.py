@@ -12,6 +12,7 @@ from outlast.adapt.resuming.arrays import is_table
 from outlast.adapt.resuming.called import whole_of
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
+from outlast.adapt.resuming.filled import filled_parameters
 from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_container, is_plain, kept_values, leave_missing
 from outlast.adapt.resuming.late import is_reset, made_late
 from outlast.adapt.resuming.loaders import loader_generators
@@ -88,6 +89,8 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     anew = turned(draft, values, found.names)
     kept = tuple(name for name in kept if name not in anew)
     refuse_functions(draft, values, kept)
+    filled = [name for name in filled_parameters(draft, values) if name not in {*found.names, *tensors, *anew}]
+    kept = tuple(dict.fromkeys([*kept, *filled]))
     holders = {name.rpartition(".")[0] for name in kept} - {""}
     for name, made in found.asked.items():
         if made:
@@ -108,7 +111,7 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
         "torch", (*found.loaded, *drawn), (*generators, *held), kept,
         maybe=frozenset(name for name in (*found.loaded, *holders) if uses.may_be_none(name)),
         under=(*found.under.items(), *under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
-        asked=frozenset(found.asked), outer=outer, wrapped=frozenset(found.wrapped),
+        asked=frozenset(found.asked), outer=outer, filled=frozenset(filled), wrapped=frozenset(found.wrapped),
         partly=_trained_in_part(draft, values, uses, found.loaded),
         thawed=_thawed(draft, values, uses, found),
         modes=find_modes(draft, values, uses, [name for name in found.loaded if name not in unsure]),
