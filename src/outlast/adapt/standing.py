@@ -8,6 +8,7 @@ import libcst as cst
 
 from outlast.adapt.arguments.setup import CODE_FILE
 from outlast.adapt.needs import Role
+from outlast.adapt.placing.roles import main_role
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.sight import Sight
@@ -45,6 +46,8 @@ def put_where_it_stands(sight: Sight, role: Role, way: Use) -> None:
     if before is not None:
         if {before, role} == {Role.WEIGHTS, Role.OUTPUT}:
             _give_to_results(sight, before, way.literal)
+        elif {before, role} == {Role.WEIGHTS, Role.DATA}:
+            _give(sight, before, main_role(text_of(way.literal).rstrip("/"), {before, role}), way.literal)
         return
     text = text_of(way.literal)
     is_folder = (way.is_folder or not SUFFIX.search(text)) and not (way.is_stem and not text.endswith("/"))
@@ -74,13 +77,17 @@ def _place_other(sight: Sight, role: Role, way: Use) -> None:
 
 def _give_to_results(sight: Sight, before: Role, literal: Literal) -> None:
     """Where weights and results share a folder, it is that of the results: they would be lost among an input."""
+    if _give(sight, before, Role.OUTPUT, literal):
+        _say_both(sight, literal)
+
+
+def _give(sight: Sight, before: Role, role: Role, literal: Literal) -> bool:
     sites = sight.paths.sites
-    moved = [site for site in sites.get(before, ()) if site.literal is literal and before is not Role.OUTPUT]
-    if not moved:
-        return
-    sites[before] = [site for site in sites[before] if site.literal is not literal]
-    sites.setdefault(Role.OUTPUT, []).extend(moved)
-    _say_both(sight, literal)
+    moved = [site for site in sites.get(before, ()) if site.literal is literal and before is not role]
+    if moved:
+        sites[before] = [site for site in sites[before] if site.literal is not literal]
+        sites.setdefault(role, []).extend(moved)
+    return bool(moved)
 
 
 def _say_both(sight: Sight, place: cst.BaseExpression) -> None:

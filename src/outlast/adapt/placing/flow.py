@@ -268,12 +268,12 @@ class Flow:
                 for value in behind:
                     yield from self._follow(value, replace(direct, whole=value), depth - 1)
                 return
-            # `path = path + ".pth"` leads back to itself: the other value, or what was passed, is the source.
+            # `path = path + ".pth"` leads back to itself.
             anew = [value for value in values if shapes.is_led_by(value, node.value)]
             values = [value for value in values if value not in anew]
             use = use.before(UNKNOWN) if any(map(self._adds, anew)) and use.role is not Role.OUTPUT else use
             is_open = any(isinstance(value, cst.Ellipsis) for value in values)
-            values = [value for value in values if tail(value) != "None"] or values  # "none of it yet"
+            values = shapes.without_ends([value for value in values if tail(value) != "None"] or values)
             is_told = len(values) == 1 or (use.role is Role.OUTPUT and len(use.hops) < 3)
             if values and not is_open and (is_told or self._bound.are_alternatives(values)):
                 grown = "" if use.sink.makes else "".join(map(self.spelling.of, self._grown.get(key, [])))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -28,20 +29,31 @@ _READERS = re.compile(
 #: calls that hand out parts of what they are given, and methods that do so of what they are called on
 _THROUGH = frozenset("list sorted enumerate zip tqdm reversed tuple shuffle str array asarray".split())
 _PARTS = frozenset(
-    "tolist to_list to_numpy strip rstrip split splitlines readlines read iterrows itertuples items values get".split()
+    "tolist to_list to_numpy strip rstrip split splitlines readlines read iterrows itertuples items values get replace "
+    "rsplit".split()
 )
+#: calls that make another path of those that they are given: the file of labels beside a picture
+_MAKES = frozenset({"os.path.join", "os.path.dirname", "os.path.basename", "os.path.splitext"})
 
 
 def add_listed(draft: Draft, found: Paths, sinks: Sequence[Sink], flow: Flow) -> None:
     """Let what is read by such a name follow the data, where nothing else is known of its path."""
-    for sink in sinks:
-        is_bare = isinstance(sink.path, cst.Name | cst.Subscript | cst.Attribute)
-        if sink.role is not Role.DATA or sink.is_guess or sink.is_folder or sink.makes or not is_bare:
-            continue
-        if _is_open_file(draft, sink.path):
-            continue
-        if not any(use.is_known for use in flow.ways(sink)) and all(_origins(draft, sink.path)):
-            found.others.setdefault(Role.DATA, []).append(Use(sink, False, other=sink.path, is_many=True))
+    listed = [sink for sink in sinks if sink.role is Role.DATA and not sink.is_guess and _is_listed(draft, sink, flow)]
+    read = {(id(draft.scope(sink.call)), dotted(sink.path)) for sink in listed if dotted(sink.path)}
+    # Whoever asks whether such a file is there (`if os.path.exists(labels)`) means the same one.
+    listed += [
+        replace(sink, role=Role.DATA) for sink in sinks
+        if sink.role is None and (id(draft.scope(sink.call)), dotted(sink.path)) in read
+    ]  # fmt: skip
+    for sink in listed:
+        found.others.setdefault(Role.DATA, []).append(Use(sink, False, other=sink.path, is_many=True))
+
+
+def _is_listed(draft: Draft, sink: Sink, flow: Flow) -> bool:
+    is_bare = isinstance(sink.path, cst.Name | cst.Subscript | cst.Attribute)
+    if not is_bare or sink.is_folder or sink.makes or _is_open_file(draft, sink.path):
+        return False
+    return not any(use.is_known for use in flow.ways(sink)) and all(_origins(draft, sink.path))
 
 
 def _is_open_file(draft: Draft, path: cst.BaseExpression) -> bool:
@@ -77,6 +89,8 @@ def _ways(draft: Draft, node: cst.CSTNode, seen: set[int]) -> Iterator[bool]:
             yield True
         elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _PARTS:
             yield from _ways(draft, node.func.value, seen)
+        elif draft.resolve(node.func) in _MAKES or _is_text_joined(node):
+            yield from (way for each in node.args for way in _ways(draft, each.value, seen))
         elif tail(node.func) in _THROUGH and node.args:
             yield from _ways(draft, node.args[0].value, seen)
         else:
@@ -85,10 +99,19 @@ def _ways(draft: Draft, node: cst.CSTNode, seen: set[int]) -> Iterator[bool]:
         # What is added to a list in pieces has a path among them; numbers and words are none.
         ways = [list(_ways(draft, each.value, seen)) for each in node.elements]
         yield any(found and all(found) for found in ways)
+    elif isinstance(node, cst.ListComp):
+        yield from _ways(draft, node.elt, seen)
+    elif isinstance(node, cst.BinaryOperation) and inner(node.right):  # `os.path.splitext(name)[0] + ".txt"`
+        yield from _ways(draft, node.left, seen)
     elif isinstance(node, cst.Name):
         yield from (way for each in _values(draft, node) for way in _ways(draft, each, seen))
     else:
         yield False
+
+
+def _is_text_joined(call: cst.Call) -> bool:
+    """`"labels".join(folder.rsplit("images", 1))`: another folder's name in a path."""
+    return isinstance(call.func, cst.Attribute) and tail(call.func) == "join" and bool(inner(call.func.value))
 
 
 def _fields(draft: Draft, node: cst.Attribute) -> Iterator[cst.BaseExpression]:

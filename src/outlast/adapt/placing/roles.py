@@ -25,6 +25,10 @@ _DATA_FILE = re.compile(r"data|train(?!ed)|(?<!la)test|val|label|feature|image",
 _MODELS = re.compile(r"(?:^|[/\\])models?[/\\]", re.I)
 #: folders that scripts fill rather than find
 RESULTS = re.compile(r"out|result|save|ckpt|checkpoint|log|run|snapshot|pred|figure|plot|exp|best", re.I)
+#: numbers that go with the samples: how much each class counts
+_COUNTS = re.compile(r"(?:class|char|sample|label|loss|word|token|edge|node|pos|neg|focal)e?s?_?weight", re.I)
+#: folders that hold weights, whatever else is read there
+_OF_WEIGHTS = re.compile(r"model|weight|ckpt|checkpoint|pre_?train|backbone|bert|gpt|vgg|resnet", re.I)
 #: calls that read data and weights alike
 _EITHER = frozenset({"load", "open", "read_bytes", "loadtxt"})
 #: what is filled into a literal
@@ -64,10 +68,7 @@ class Roles:
                     made.add(text)
                 elif use.role is not None and not (use.role is Role.WEIGHTS and self._is_word(use.literal)):
                     by_text.setdefault(text, set()).add(by_look(use, text))
-        chosen = {
-            text: next(role for role in (Role.OUTPUT, Role.WEIGHTS, Role.DATA) if role in roles)
-            for text, roles in by_text.items()
-        }
+        chosen = {text: main_role(text, roles) for text, roles in by_text.items()}
         for text in self._own_results(groups, chosen, made):
             chosen[text] = Role.OUTPUT
         for uses in groups:
@@ -270,12 +271,21 @@ def _is_wordy(node: cst.CSTNode) -> bool:
     return bool(inner(node)) and not re.search(r"[/.~]", inner(node)) and not _SCHEME.fullmatch(inner(node))
 
 
+def main_role(text: str, roles: set[Role]) -> Role:
+    """What a text is for that is for several things. Weights that are read from a folder of data lie beside these."""
+    is_folder = not re.search(r"\.\w+$", text)
+    if roles == {Role.WEIGHTS, Role.DATA} and is_folder and not _OF_WEIGHTS.search(text):
+        return Role.DATA
+    return next(role for role in (Role.OUTPUT, Role.WEIGHTS, Role.DATA) if role in roles)
+
+
 def by_look(use: Use, text: str) -> Role:
     """Loaders that serve data and weights alike are told apart by the file's name."""
     assert use.role is not None
     name = text.rpartition("/")[2]
     is_either = tail(use.sink.call.func) in _EITHER
-    if use.role is Role.DATA and not use.is_folder and is_either and _WEIGHT_FILE.search(name):
+    is_weights = _WEIGHT_FILE.search(_COUNTS.sub("", name)) is not None
+    if use.role is Role.DATA and not use.is_folder and is_either and is_weights:
         return Role.WEIGHTS
     is_load = tail(use.sink.call.func) == "load" and not use.sink.is_state
     if use.role is Role.WEIGHTS and is_load and _DATA_FILE.search(text) and not _WEIGHT_FILE.search(text[:-4]):

@@ -103,6 +103,15 @@ def is_put_behind(value: cst.BaseExpression, name: str) -> bool:
     )  # fmt: skip
 
 
+def without_ends(values: list[cst.BaseExpression]) -> list[cst.BaseExpression]:
+    """`path = name`, elsewhere `path = os.path.join(folder, name)`: what stands behind a folder is no place alone."""
+    ends = [
+        value for value in values
+        if isinstance(value, cst.Name) and any(is_put_behind(each, value.value) for each in values if each is not value)
+    ]  # fmt: skip
+    return [value for value in values if value not in ends]
+
+
 def is_behind(draft: Draft, value: cst.BaseExpression, name: str) -> bool:
     """Whether a value is put together of what a name, or a field, held before, and begins with something else."""
     within = [each for each in draft.below(value) if isinstance(each, cst.Name | cst.Attribute) and tail(each) == name]

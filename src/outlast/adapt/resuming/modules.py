@@ -33,6 +33,10 @@ _MODEL_LIKE = re.compile(
 _SCHEDULER = re.compile(r"(?:LR|Scheduler|Warmup\w*|LambdaLR|OneCycleLR|ReduceLROnPlateau)$")
 #: methods that only modules have, when they are called without arguments
 _OF_MODULES = frozenset({"eval", "parameters", "named_parameters", "state_dict", "zero_grad"})
+#: classes of libraries that a module of the program is built on
+_BASES = re.compile(
+    r"\w*Module|Sequential|Module(?:List|Dict)|AveragedModel|(?:Distributed)?DataParallel|PreTrainedModel"
+)
 #: ways to spread one model over several processes
 _SPREAD = re.compile(
     r"fully_shard|FullySharded|FSDP|deepspeed|parallelize_module|ZeroRedundancyOptimizer|megatron|colossalai|"
@@ -179,7 +183,7 @@ def _helps(uses: Uses, name: str, origin: cst.BaseExpression | None) -> bool:
 def _has_state(uses: Uses, name: str) -> bool:
     """Whether an object of a class of this file can be asked for its state."""
     bases = {tail(base.value) for home in uses.holders[name] for base in home.bases}
-    if any(base in ("Module", "Optimizer") or _SCHEDULER.search(base) for base in bases):
+    if any(_BASES.fullmatch(base) or base == "Optimizer" or _SCHEDULER.search(base) for base in bases):
         return True
     return any(
         isinstance(node, cst.FunctionDef) and node.name.value == "load_state_dict"
@@ -206,7 +210,7 @@ def own_modules(draft: Draft) -> set[str]:
         found |= {
             node.name.value
             for node in classes
-            if any(tail(base.value) == "Module" or tail(base.value) in found for base in node.bases)
+            if any(_BASES.fullmatch(tail(base.value)) or tail(base.value) in found for base in node.bases)
         }
     return found
 
