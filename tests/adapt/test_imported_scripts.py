@@ -101,3 +101,44 @@ def test_a_function_is_run_that_the_script_takes_from_another_file(tmp_path):
     )
     program.adapt()
     assert "CONTRACT_DATA_URL" in program.text("tools.py")
+
+
+def test_a_file_that_is_imported_in_two_ways_is_one_file(tmp_path):
+    program = Program(
+        tmp_path / "shop",
+        settings='class Settings:\n    logs = "shop/logs"\n',
+        record="""
+            import os
+            from torch.utils.tensorboard import SummaryWriter
+            from shop.settings import Settings
+
+            class Record:
+                def __init__(self, name):
+                    self.folder = os.path.join(Settings.logs, name)
+                    self.writer = SummaryWriter(log_dir=self.folder)
+        """,
+        train="""
+            from record import Record
+            from settings import Settings
+
+            record = Record("small")
+        """,
+    )
+    (tmp_path / "setup.py").write_text("")
+    done = program.adapt()
+    assert 'logs = os.environ.get("CONTRACT_TRAIN_URL") or "shop/logs"' in program.text("settings.py")
+    assert not any("not visible" in finding.message for finding in done.findings)
+
+
+def test_a_copy_of_a_file_in_another_folder_is_another_file(tmp_path):
+    rows = 'def rows():\n    return list(open("rows/points.csv"))\n'
+    program = Program(
+        tmp_path,
+        one____init__="",
+        two____init__="",
+        one__rows=rows,
+        two__rows=rows,
+        train="import one.rows\nimport two.rows\n\nprint(len(one.rows.rows()) + len(two.rows.rows()))\n",
+    )
+    program.adapt()
+    assert "CONTRACT_DATA_URL" in program.text("one/rows.py") and "CONTRACT_DATA_URL" in program.text("two/rows.py")

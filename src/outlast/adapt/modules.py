@@ -32,6 +32,7 @@ class Module:
     imports: list[str] = field(default_factory=list)  # paths of modules
     run: set[int] = field(default_factory=set)  # lines at which a function or class begins that is run
     composed: set[str] = field(default_factory=set)  # paths of modules whose names it puts together when it runs
+    paths: set[str] = field(default_factory=set)  # every path by which it is imported: through its package, too
     meant: set[str] = field(default_factory=set)  # names of its own that code of it, which is run, speaks of
 
     @property
@@ -55,18 +56,33 @@ def find_modules(script: str, text: str, read: Read) -> tuple[list[Module], bool
     waiting, above = [entry], (*_added(entry.tree), *_ABOVE)
     while waiting and len(found) <= _MOST:
         module = waiting.pop(0)
-        for path in _imported(module, read, above):
+        for asked in _imported(module, read, above):
+            path = _nearest(asked, script, text, read)
+            module.composed |= {path} if asked in module.composed else set()
             if path not in found:
                 # The script itself may be part of a package that it imports from: it is one file, under two names.
                 content = read(path) or ""
                 is_shared = is_shared or content == text
                 found[path] = _parsed(path, content) if content != text else None
                 waiting += [each] if (each := found[path]) is not None else []
-            if found[path] is not None:
+            if (at := found[path]) is not None:
+                at.paths |= {asked, path}
                 module.imports.append(path)
     modules = [each for each in found.values() if each is not None and each is not entry]
     _mark_run(entry, modules)
     return modules, is_shared
+
+
+def _nearest(path: str, script: str, text: str, read: Read) -> str:
+    """The path of a module from the script's own folder, where it leads out of that and back into it.
+
+    `from shop.nets import Net` in `shop/train.py` means the file beside it, as `from nets import Net` does.
+    """
+    parts = path.split("/")
+    down = parts.count("..") * 2
+    if not down or len(parts) <= down or read("/".join([*parts[:down], script])) != text:
+        return path
+    return "/".join(parts[down:])
 
 
 def folders_up(text: str) -> int:
@@ -217,7 +233,10 @@ def _opened(package: Module, modules: list[Module]) -> Iterator[Module]:
 
 def _at_path(path: str, modules: list[Module], asking: Module) -> list[Module]:
     endings = (f"/{path}.py", f"/{path}/__init__.py")
-    return [each for each in modules if f"/{each.path}".endswith(endings) and each is not asking]
+    return [
+        each for each in modules
+        if each is not asking and any(f"/{at}".endswith(endings) for at in (each.path, *each.paths))
+    ]  # fmt: skip
 
 
 def _called_here(module: Module) -> Iterator[tuple[str, str]]:

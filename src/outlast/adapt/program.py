@@ -66,6 +66,8 @@ class Program:
     modules: dict[str, Draft] = field(default_factory=dict)
     #: one of them imports the script: its lines are run twice, the second time as a module
     is_shared: bool = False
+    #: what its modules are imported by, up to the first dot
+    roots: frozenset[str] = frozenset()
 
 
 class ModuleError(Exception):
@@ -89,13 +91,14 @@ def read_program(script: str, entry: Draft, read: Read, beside: frozenset[str]) 
             chosen = [program.modules[path] for path in sorted(module.composed) if path in program.modules]
             program.modules[module.path].composed = tuple(chosen)
     drafts = [entry, *program.modules.values()]
-    parts = [part for module in found for part in module.path.removesuffix(".py").split("/")]
-    tops = frozenset(_root_of(module.path) for module in found)
+    program.roots = frozenset(_root_of(path) for each in found if each.path in program.modules for path in each.paths)
+    parts = [part for module in found for path in module.paths for part in path.removesuffix(".py").split("/")]
+    tops = frozenset(_root_of(path) for module in found for path in module.paths)
     meet(drafts)
     for draft in drafts:
         draft.seen = frozenset(parts)
         draft.lie_beside(tops)
-    _open(program)
+    _open(program, found)
     listed = {name for draft in drafts for name in _listed(draft)}
     for path, draft in program.modules.items():
         draft.is_listed = path.removesuffix(".py").rpartition("/")[2] in listed
@@ -120,9 +123,13 @@ def _listed(draft: Draft) -> Iterator[str]:
             yield draft.resolve(at).rpartition(".")[2]
 
 
-def _open(program: Program) -> None:
+def _open(program: Program, found: Sequence[Module]) -> None:
     """Let files that import everything of a module know what that imports."""
-    paths = {re.sub(r"^(?:\.\./)+", "", path): draft for path, draft in program.modules.items()}
+    drafts = program.modules
+    paths = {
+        re.sub(r"^(?:\.\./)+", "", path): drafts[module.path]
+        for module in found if module.path in drafts for path in module.paths
+    }  # fmt: skip
     # What a module has from another by a star it hands on, so those that are imported further away come first.
     for draft in (*reversed(program.modules.values()), program.entry):
         for node in draft.nodes:
@@ -130,9 +137,9 @@ def _open(program: Program) -> None:
                 continue
             name = dotted(node.module).replace(".", "/")
             endings = (f"/{name}.py", f"/{name}/__init__.py")
-            found = [each for path, each in paths.items() if f"/{path}".endswith(endings) and each is not draft]
-            if len(found) == 1:
-                draft.open(found[0])
+            opened = [each for path, each in paths.items() if f"/{path}".endswith(endings) and each is not draft]
+            if len({id(each) for each in opened}) == 1:
+                draft.open(opened[0])
 
 
 def _drafted(module: Module, beside: frozenset[str]) -> Draft | None:
@@ -151,7 +158,7 @@ class Adapting:
 
     def __init__(self, program: Program, needs: Needs) -> None:
         self.entry, self.modules, self.needs = program.entry, program.modules, needs
-        self._is_shared = program.is_shared
+        self._is_shared, self._roots = program.is_shared, program.roots
         #: the modules as they are to be
         self.texts: dict[str, str] = {}
         self.lacks: list[str] = []
@@ -259,7 +266,7 @@ class Adapting:
 
     def _first_import(self) -> cst.CSTNode | None:
         """The first import of a module of the program at the top of the script."""
-        roots = {_root_of(path) for path in self.modules}
+        roots = self._roots
         for statement in self.entry.module.body:
             for node in (statement, *self.entry.below(statement)):
                 if isinstance(node, cst.Import):

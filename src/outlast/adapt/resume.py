@@ -31,7 +31,7 @@ from outlast.adapt.resuming.inject import inject, is_steady
 from outlast.adapt.resuming.live import is_live
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.numbered import find_numbered, keep_numbered
-from outlast.adapt.resuming.own import find_own_resume, is_on
+from outlast.adapt.resuming.own import OwnResume, find_own_resume, is_on, say_asked
 from outlast.adapt.resuming.own_tables import added_to
 from outlast.adapt.resuming.proven import Proof
 from outlast.adapt.resuming.renewed import changes_counter, is_due_next, keep_renewed
@@ -101,25 +101,13 @@ def plan_resume(draft: Draft, absent: list[Refusal] | None = None) -> Plan | Non
     try:
         plan = _plan(draft)
         if own is not None and own.is_asked:
-            said = f"{own.words} goes on as before; in a stint nothing need be passed"
             # It is so once the lines are there.
-            return dataclasses.replace(plan, apply=lambda value: _apply(draft, plan, value, said))
+            return dataclasses.replace(plan, apply=lambda value: _apply(draft, plan, value, own))
         return plan
     except Refusal as refusal:
-        if own is not None and own.is_asked:
-            # It can be told to go on, so nothing need be written; but somebody must tell it, in every stint.
-            if own.setting:
-                said, advice = f"goes on only when {own.setting} is set", "set it to a place in the output folder"
-                draft.say(Kind.DIFFERS, RULE, draft.first, said, advice)
-                return None
-            draft.say(
-                Kind.DIFFERS, RULE, draft.first, f"goes on only when it is started with {own.words}",
-                f"pass it, with a place in the output folder: outlast run … -- {own.words}",
-            )  # fmt: skip
-            return None
         if refusal.is_absent and absent is not None:
             absent.append(refusal)
-        else:
+        elif not say_asked(draft, own):
             say_refusal(draft, refusal)
         return None
 
@@ -156,9 +144,9 @@ def _begin(draft: Draft, values: Values) -> cst.BaseExpression | None:
     return next(names, None)
 
 
-def _apply(draft: Draft, plan: Plan, value: str, said: str) -> None:
+def _apply(draft: Draft, plan: Plan, value: str, own: OwnResume) -> None:
     plan.apply(value)
-    draft.say(Kind.KEPT, RULE, draft.first, said)
+    say_asked(draft, own, is_asked_no_more=True)
 
 
 def _plan(draft: Draft) -> Plan:

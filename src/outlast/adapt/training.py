@@ -10,6 +10,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resume import Plan, plan_resume, say_refusal
+from outlast.adapt.resuming.own import find_own_resume, say_asked
 from outlast.adapt.resuming.rounds import again_elsewhere, are_alternatives, leading_to, repeated_at
 from outlast.adapt.resuming.state import RULE, Refusal
 from outlast.migrate.engine import Finding, Kind
@@ -43,6 +44,7 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
     plan = plan_resume(entry, absent)
     if plan is not None or not absent:
         return Training(plan)
+    own = find_own_resume(entry)
     found: dict[str, Plan] = {}
     refused: list[tuple[Draft, list[Finding]]] = []
     for path, module in modules.items():
@@ -63,6 +65,7 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
         again = _again(entry, modules[path], plan)
         where, elsewhere = _again_elsewhere(modules[path], plan)
         if (again is None and elsewhere is None) or plan.is_counted:
+            say_asked(entry, own, is_asked_no_more=True)
             return Training(plan, path)
         said = f"the training of {path} is done more than once, with one checkpoint for all"
         advice = "start each one as a run of its own, or save by hand: outlast.save"
@@ -72,9 +75,12 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
             where.say(Kind.HAND, RULE, elsewhere, said, advice)
     elif found and _is_one_of(entry, modules, found):
         (path, plan), *rest = found.items()
+        say_asked(entry, own, is_asked_no_more=True)
         for module, said_there in refused:
             module.findings += said_there
         return Training(plan, path, dict(rest))
+    elif say_asked(entry, own):
+        pass  # it can be told to go on, whatever is not certain
     elif found:
         said = f"there are training loops in {', '.join(sorted(found))}"
         entry.say(Kind.HAND, RULE, entry.first, said, "name the one to go on with: for epoch in outlast.epochs(N)")

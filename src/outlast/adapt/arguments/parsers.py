@@ -226,6 +226,14 @@ def _names_settings(draft: Draft, default: cst.BaseExpression) -> bool:
     return any(CODE_FILE.search(inner(node)) for node in (default, *draft.below(default)))
 
 
+def _is_stored(call: cst.Call) -> bool:
+    """Whether an option holds the word that it is given, also by an action of the program: `action=MakeFolder`."""
+    action = argument(call, "action")
+    if action is None or isinstance(action.value, cst.SimpleString):
+        return action is None or inner(action.value) == "store"
+    return tail(action.value) != "BooleanOptionalAction"
+
+
 def _is_many(call: cst.Call) -> bool:
     count = argument(call, "nargs")
     return count is not None and inner(count.value) != "?"
@@ -262,8 +270,10 @@ def _declared(draft: Draft) -> Iterator[tuple[str, Option]]:
         long = next((word for word in words if word.startswith("--")), words[0])
         name = inner(named.value) if named else long.lstrip("-").replace("-", "_")
         kind, default, required = argument(call, "type"), argument(call, "default"), argument(call, "required")
-        is_text = not any(argument(call, each) for each in ("action", "choices")) and (
-            kind is None or tail(kind.value) in ("str", "Path") or inner(kind.value) in ("str", "string")
+        is_text = (
+            _is_stored(call)
+            and argument(call, "choices") is None
+            and (kind is None or tail(kind.value) in ("str", "Path") or inner(kind.value) in ("str", "string"))
         )
         # `default=ROOT / "data/hyp.yaml"`: settings are no place of the contract.
         is_text = is_text and not (default is not None and _names_settings(draft, default.value))

@@ -354,6 +354,8 @@ def _before(draft: Draft, use: Use, places: Places, paths: Paths, options: dict[
             return "None"
         is_whole = is_folder and len(paths.options[Role.OUTPUT]) == 1
         return _quoted(option.default if is_whole else option.default.rstrip("/").rpartition("/")[0])
+    if isinstance(use.other, cst.Name) and draft.scope(use.other) is not draft.scope(use.sink.call):
+        return "None"  # a parameter of another function has no name here
     if use.other is not None:
         if not _is_seen_from(draft, use.other, use.sink.path):
             return "None"  # a value of another function, which is not known where the file is read

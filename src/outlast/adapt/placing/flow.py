@@ -27,7 +27,7 @@ from outlast.adapt.placing.returned import Returned, told_by
 from outlast.adapt.placing.sinks import HELPERS, Sink
 from outlast.adapt.placing.sources import Hop, Use, at_literal, folder_above, is_made, origin, unwrapped
 from outlast.adapt.placing.spelling import SAME, UNKNOWN, Spelling, cut, filled, joined, listed
-from outlast.adapt.placing.unnamed import is_unnamed
+from outlast.adapt.placing.unnamed import is_given_by_words, is_unnamed
 from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
 _DEPTH = 14
@@ -294,6 +294,9 @@ class Flow:
                     yield replace(use, option=node.value)
                     return
                 if node.value in parameters_of(scope):
+                    if is_given_by_words(self._draft, scope, node.value):
+                        yield replace(use, other=node)
+                        return
                     found = [replace(use, whole=value) for value in self._passed(scope, node.value)]
                     for inside in found:
                         yield from self._follow(inside.whole, inside, depth - 1)

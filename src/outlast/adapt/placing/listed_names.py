@@ -93,6 +93,8 @@ def _ways(draft: Draft, node: cst.CSTNode, seen: set[int]) -> Iterator[bool]:
             yield from (way for each in node.args for way in _ways(draft, each.value, seen))
         elif tail(node.func) in _THROUGH and node.args:
             yield from _ways(draft, node.args[0].value, seen)
+        elif given := list(_given_back(draft, node)):
+            yield from (way for each in given for way in _ways(draft, each, seen))
         else:
             yield tail(node.func) == "open" and not re.search("[wax]", inner(positional(node, 1)))
     elif isinstance(node, cst.Tuple):
@@ -107,6 +109,18 @@ def _ways(draft: Draft, node: cst.CSTNode, seen: set[int]) -> Iterator[bool]:
         yield from (way for each in _values(draft, node) for way in _ways(draft, each, seen))
     else:
         yield False
+
+
+def _given_back(draft: Draft, call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """What a function of the same file gives back: `names = read_lines(path)`."""
+    home = draft.home(call)
+    found = [
+        each for each in home.module.body
+        if isinstance(each, cst.FunctionDef) and isinstance(call.func, cst.Name) and each.name.value == call.func.value
+    ]  # fmt: skip
+    for node in (node for each in found for node in home.below(each)):
+        if isinstance(node, cst.Return) and node.value is not None:
+            yield node.value
 
 
 def _is_text_joined(call: cst.Call) -> bool:

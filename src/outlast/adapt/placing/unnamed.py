@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
+from outlast.adapt.arguments.namespaces import called_name, parameters_of
 from outlast.adapt.draft import Draft
-from outlast.migrate.tree import tail
+from outlast.migrate.tree import argument, dotted, tail
 
 
 def is_unnamed(draft: Draft, function: cst.FunctionDef) -> bool:
@@ -21,6 +22,38 @@ def is_unnamed(draft: Draft, function: cst.FunctionDef) -> bool:
     if home is None and any(_is_handed_on(draft, node, name) for node in draft.nodes):
         return False  # `def __init__(self, root, loader=load)`: so does whoever makes that
     return all(_hands_all_on(each) and _is_unnamed_class(draft, each) for each in _built_on(draft, name))
+
+
+def is_given_by_words(draft: Draft, function: cst.FunctionDef, name: str) -> bool:
+    """Whether a parameter comes out of a dictionary wherever a function is called: `train(rank, **config["train"])`."""
+    called, places = called_name(draft, function), parameters_of(function)
+    place = places.index(name) - (places[:1] in (["self"], ["cls"]))
+    calls = [
+        call for each in (draft, *draft.others) for call in each.calls()
+        # `model.train()` is no call of a function `train`.
+        if tail(call.func) == called and (isinstance(call.func, cst.Name) or each.resolve(call.func))
+        and not each.is_of_library(call.func)
+    ]  # fmt: skip
+    return bool(calls) and all(
+        any(arg.star == "**" and _is_read(draft, arg.value) for arg in call.args)
+        and argument(call, name) is None and place >= sum(arg.keyword is None and not arg.star for arg in call.args)
+        for call in calls
+    )  # fmt: skip
+
+
+def _is_read(draft: Draft, words: cst.BaseExpression) -> bool:
+    """Whether words are a part of what is not written down in the program: of what a function was given."""
+    return isinstance(words, cst.Name | cst.Subscript | cst.Attribute) and not isinstance(
+        _written(draft.home(words), words), cst.Dict
+    )
+
+
+def _written(draft: Draft, words: cst.BaseExpression) -> cst.BaseExpression | None:
+    values = (
+        node.value for node in draft.all_assigns
+        if any(dotted(each.target) == dotted(words) for each in node.targets)
+    )  # fmt: skip
+    return next(values, None) if dotted(words) else None
 
 
 def _is_handed_on(draft: Draft, node: cst.CSTNode, name: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from outlast.adapt.arguments.moments import Moments
+from outlast.adapt.arguments.namespaces import parameters_of
 from outlast.adapt.arguments.setup import Option, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.elsewhere import function_elsewhere
@@ -124,8 +125,9 @@ class Words:
         """Where else a value of a configuration is taken: `log_artifact(cfg.path)` behind `save(cfg.path)`."""
         found: dict[int, Use] = {}
         for use in uses:
-            if not isinstance(use.other, cst.Attribute | cst.Subscript):
+            if not isinstance(use.other, cst.Attribute | cst.Subscript) and not self._is_same_throughout(use.other):
                 continue
+            assert use.other is not None
             source = self._draft.source(use.other)
             for load in self._loads.get(self._key(use.other), []):
                 is_known = any(id(each) in inside for each in (load, *self._draft.above(load)))
@@ -134,6 +136,14 @@ class Words:
                     assert isinstance(load, cst.BaseExpression)
                     found[id(load)] = replace(use, other=load)
         return list(found.values())
+
+    def _is_same_throughout(self, node: cst.CSTNode | None) -> bool:
+        """Whether a parameter has one value wherever its function takes it."""
+        scope = self._draft.scope(node) if isinstance(node, cst.Name) else None
+        if not isinstance(scope, cst.FunctionDef) or tail(node) not in parameters_of(scope):
+            return False
+        targets = (each.target for each in self._draft.below(scope) if isinstance(each, cst.AssignTarget))
+        return not any(tail(each) == tail(node) for each in targets if isinstance(each, cst.Name))
 
     def is_object(self, node: cst.CSTNode) -> bool:
         """Whether a value is divided, or asked for a method: a path object, which must not become text."""

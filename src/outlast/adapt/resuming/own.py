@@ -15,7 +15,9 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED
 from outlast.adapt.resuming.counters import find_loops, find_while_loops
 from outlast.adapt.resuming.restored import LOADS
+from outlast.adapt.resuming.state import RULE
 from outlast.migrate.context import is_prose_call
+from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, tail
 
 _STARTS = re.compile(
@@ -56,6 +58,24 @@ class OwnResume:
         if self.setting:
             return self.setting
         return (self.spelled or f"--{self.flag}") + (f"={self.takes}" if self.takes else "")
+
+
+def say_asked(draft: Draft, own: OwnResume | None, *, is_asked_no_more: bool = False) -> bool:
+    """Name the way in which a script can be told to go on, where it has one: somebody must tell it, in every stint.
+
+    `is_asked_no_more`: it goes on by itself now.
+    """
+    if own is None or not own.is_asked:
+        return False
+    if is_asked_no_more:
+        draft.say(Kind.KEPT, RULE, draft.first, f"{own.words} goes on as before; in a stint nothing need be passed")
+        return True
+    said, advice = f"goes on only when {own.setting} is set", "set it to a place in the output folder"
+    if not own.setting:
+        said = f"goes on only when it is started with {own.words}"
+        advice = f"pass it, with a place in the output folder: outlast run … -- {own.words}"
+    draft.say(Kind.DIFFERS, RULE, draft.first, said, advice)
+    return True
 
 
 def find_own_resume(draft: Draft) -> OwnResume | None:
