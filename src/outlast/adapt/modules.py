@@ -59,13 +59,12 @@ def find_modules(script: str, text: str, read: Read) -> tuple[list[Module], bool
         for asked in _imported(module, read, above):
             path = _nearest(asked, script, text, read)
             module.composed |= {path} if asked in module.composed else set()
+            # The script may be part of a package that it imports from: it is one file, under two names.
+            is_shared = is_shared or path == script
             if path not in found:
-                # The script itself may be part of a package that it imports from: it is one file, under two names.
-                content = read(path) or ""
-                is_shared = is_shared or content == text
-                found[path] = _parsed(path, content) if content != text else None
+                found[path] = _parsed(path, read(path) or "")
                 waiting += [each] if (each := found[path]) is not None else []
-            if (at := found[path]) is not None:
+            if (at := found[path]) is not None and at is not entry:
                 at.paths |= {asked, path}
                 module.imports.append(path)
     modules = [each for each in found.values() if each is not None and each is not entry]

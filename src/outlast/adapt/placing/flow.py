@@ -268,7 +268,7 @@ class Flow:
                 for value in behind:
                     yield from self._follow(value, replace(direct, whole=value), depth - 1)
                 return
-            # `path = path + ".pth"` leads back to itself.
+            # `path = path + ".pth"` leads back to itself: what else it is, or was given, is the source.
             anew = [value for value in values if shapes.is_led_by(value, node.value)]
             values = [value for value in values if value not in anew]
             use = use.before(UNKNOWN) if any(map(self._adds, anew)) and use.role is not Role.OUTPUT else use
@@ -294,14 +294,13 @@ class Flow:
                     yield replace(use, option=node.value)
                     return
                 if node.value in parameters_of(scope):
-                    if is_given_by_words(self._draft, scope, node.value):
-                        yield replace(use, other=node)
-                        return
-                    found = [replace(use, whole=value) for value in self._passed(scope, node.value)]
+                    by_words = is_given_by_words(self._draft, scope, node.value)
+                    passed = [] if by_words else self._passed(scope, node.value)
+                    found = [replace(use, whole=value) for value in passed]
                     for inside in found:
                         yield from self._follow(inside.whole, inside, depth - 1)
                     if not found:
-                        yield replace(use, other=node) if is_unnamed(self._draft, scope) else use
+                        yield replace(use, other=node) if by_words or is_unnamed(self._draft, scope) else use
                     return
         full = self._draft.resolve(node)
         if full and (node.value.isupper() or (self._draft.others and not is_library(full))):

@@ -42,10 +42,11 @@ def is_given_by_words(draft: Draft, function: cst.FunctionDef, name: str) -> boo
 
 
 def _is_read(draft: Draft, words: cst.BaseExpression) -> bool:
-    """Whether words are a part of what is not written down in the program: of what a function was given."""
-    return isinstance(words, cst.Name | cst.Subscript | cst.Attribute) and not isinstance(
-        _written(draft.home(words), words), cst.Dict
-    )
+    """Whether words are a part of what is neither written down in the program nor parsed: of settings of a file."""
+    made = _written(draft.home(words), words)
+    is_parsed = tail(made.func) in ("vars", "dict") if isinstance(made, cst.Call) else tail(made) == "__dict__"
+    is_part = isinstance(words, cst.Name | cst.Subscript | cst.Attribute) and tail(words) != "__dict__"
+    return is_part and not is_parsed and not isinstance(made, cst.Dict)
 
 
 def _written(draft: Draft, words: cst.BaseExpression) -> cst.BaseExpression | None:
