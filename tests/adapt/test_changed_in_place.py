@@ -298,3 +298,75 @@ def test_samples_that_a_data_set_draws_by_itself_are_told(method):
         train(torch.nn.Linear(4, 1), DataLoader(Rows(1)))
     """)
     assert ("self.rng of Rows draws from its beginning" in said(done, Kind.DIFFERS)) is (method == "__getitem__")
+
+
+HELD = """
+import torch
+mean, counts = torch.zeros(3), torch.tensor([0.0, 0.0])
+def smooth(x):
+    mean.mul_(0.9).add_(x)
+    counts[0] += 1
+def mark(table, row, x):
+    table[row] = x
+def mix(shadow, net):
+    for name, value in net.named_parameters():
+        shadow[name].mul_(0.9).add_(value.data, alpha=0.1)
+class Trainer:
+    def __init__(self, net):
+        self.net, self.optimizer = net, torch.optim.Adam(net.parameters())
+        self.center, self.queue = torch.zeros(1, 3), torch.randn(8, 3)
+        self.shadow = {name: value.clone() for name, value in net.state_dict().items()}
+        self.table, self.only_read = torch.rand(4, 4), torch.rand(4, 4)
+    def update(self, x):
+        self.center.mul_(0.9).add_(x)
+        self.queue[0] = x
+        for name, value in self.net.state_dict().items():
+            self.shadow[name].mul_(0.9).add_(value)
+        mark(self.table, 0, self.only_read[0] + x)
+    def fit(self, rows):
+        ranks = torch.rand(9, 3)
+        weights = {name: value.clone() for name, value in self.net.state_dict().items()}
+        for epoch in range(9):
+            for row in rows:
+                self.optimizer.zero_grad()
+                loss = self.net(row).sum()
+                loss.backward()
+                self.optimizer.step()
+                self.update(loss.item())
+                smooth(loss.item())
+            mark(ranks, epoch, loss.item())
+            mix(weights, self.net)
+        torch.save(weights, "weights.pt")
+Trainer(torch.nn.Linear(4, 2)).fit(torch.load("rows.pt"))
+"""
+
+
+def test_tensors_of_objects_and_of_the_module_that_functions_fill_are_kept():
+    done = adapt(HELD)
+    names = ["mean", "counts", "ranks", "weights", "self.center", "self.queue", "self.shadow", "self.table"]
+    assert [name for name in names if f'"{name}": {name}' not in done.text] == []
+    assert "only_read" not in done.text.partition('"epoch": epoch')[2].partition("resume_path")[0]
+    assert not said(done, Kind.HAND) and "starts anew" not in said(done, Kind.DIFFERS)
+
+
+def test_what_rounds_put_into_an_object_of_a_library_goes_on():
+    done = adapt("""
+        import pandas as pd
+        import torch
+        from torchvision import datasets
+        rows, table = datasets.MNIST("data"), pd.read_csv("rows.csv")
+        net = torch.nn.Linear(784, 10)
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        for epoch in range(3):
+            for x, y in rows:
+                optimizer.zero_grad()
+                net(x).sum().backward()
+                optimizer.step()
+            rows.targets[epoch] = 3
+            table.loc[epoch, "loss"] = 1
+            optimizer.param_groups[0]["lr"] *= 0.9
+            net.weight.data[0] = 0
+        torch.save(net.state_dict(), "net.pt")
+    """)
+    assert 'rows.targets = resumed["rows.targets"]' in done.text and 'table = resumed["table"]' in done.text
+    assert "param_groups =" not in done.text and "data =" not in done.text.partition("resumed")[2]

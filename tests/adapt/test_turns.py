@@ -99,3 +99,35 @@ def test_a_function_that_some_rounds_make_is_refused(made):
 def test_a_model_that_no_round_freezes_has_its_state_alone():
     text = HEAD + STEP + NET + textwrap.dedent(TURNS["in one round"]).replace("requires_grad = True", "grad = 0.0")
     assert "requires_grad" not in adapt(text).text.partition("resume_dir")[2]
+
+
+REPLACED = """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 2))
+optimizer = torch.optim.Adam({first})
+for epoch in range(10):
+    if epoch == 5:
+        optimizer = torch.optim.{again}
+    for batch in batches:
+        optimizer.zero_grad()
+        net(batch).sum().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ("net[1].parameters()", "Adam(net.parameters(), lr=0.01)"),
+        ("net.parameters()", "SGD(net.parameters(), lr=0.01)"),
+        ("[p for p in net.parameters() if p.requires_grad]", "Adam([p for p in net.parameters() if p.requires_grad])"),
+    ],
+)
+def test_an_optimizer_that_a_round_makes_anew_for_other_weights_is_refused(first, again):
+    done = adapt(REPLACED.format(first=first, again=again))
+    assert not done.is_complete and "some rounds make optimizer anew" in done.findings[0].message
+
+
+def test_an_optimizer_that_a_round_makes_anew_for_the_same_weights_goes_on():
+    done = adapt(REPLACED.format(first="net.parameters()", again="Adam(net.parameters(), lr=0.01)"))
+    assert done.is_complete and 'optimizer.load_state_dict(resumed["optimizer"])' in done.text

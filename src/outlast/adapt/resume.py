@@ -61,7 +61,7 @@ from outlast.adapt.resuming.states import (
     starts_training,
     tensorflow_state,
 )
-from outlast.adapt.resuming.told import say_drawing_samples, say_places, say_privacy, say_single_round, say_workers
+from outlast.adapt.resuming.told import say_places, say_privacy, say_single_round, say_workers
 from outlast.adapt.resuming.tracked import Tracked
 from outlast.adapt.resuming.trained import is_torch, torch_state
 from outlast.adapt.resuming.uses import Uses
@@ -347,9 +347,7 @@ def _check(draft: Draft, values: Values, state: State) -> None:
     say_places(draft, values, (*state.loaded, *drawn))
     say_single_round(draft, values)
     say_privacy(draft)
-    say_workers(draft)
-    if state.kind == "torch":
-        say_drawing_samples(draft, state)
+    say_workers(draft, state)
 
 
 def _several(draft: Draft, found: list[Values]) -> Refusal:

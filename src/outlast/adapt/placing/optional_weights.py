@@ -20,7 +20,9 @@ def leave_optional(draft: Draft, paths: Paths, options: Mapping[str, Option], pr
     """Let the contract's place be that of what is fetched, where every option for weights may be left out."""
     own = paths.options.get(Role.WEIGHTS, {})
     is_free = all(name in options and not (options[name].is_required or options[name].is_set) for name in own)
-    if not own or not is_free or not pretrained.torch or paths.sites.get(Role.WEIGHTS):
+    # An address that the option itself may be is fetched by other calls.
+    is_model = all(draft.resolve(call.func).startswith("torchvision.models") for call in pretrained.torch)
+    if not own or not is_free or not pretrained.torch or not is_model or paths.sites.get(Role.WEIGHTS):
         return
     for name in own:
         option = options[name]

@@ -47,6 +47,7 @@ from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.spelling import UNKNOWN
 from outlast.adapt.placing.travelling import lies_among, may_travel
+from outlast.adapt.placing.windows import tell_windows
 from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen, without_given
 from outlast.adapt.resuming.live import is_live
 from outlast.adapt.resuming.own import is_resume
@@ -164,7 +165,8 @@ def find_paths(
             if whole is not None and role is not None:
                 found.wraps.setdefault(role, []).append(Wrap(use, whole, flow.spelling.of(whole)))
                 continue
-            if use.role is None or not _is_text(options, use.option) or use.option in passed:
+            is_text = use.option in options and options[use.option].is_text
+            if use.role is None or not is_text or use.option in passed:
                 continue
             if use.role is Role.WEIGHTS and (judge.is_word(use.option) or is_resume(use.option)):
                 continue  # what a script goes on from by its own flag is no input: `plan_resume` speaks of it
@@ -269,6 +271,7 @@ def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
     ways = flow.ways(sink)
     uses = [use for use in ways if use.is_known]
     source, is_run = draft.source(sink.path), is_live(draft, draft.scope(sink.call))
+    tell_windows(draft, uses if is_run else ())
     if sink.role is Role.DATA and _SHOWS_CODE.search(source):
         return [use for use in uses if use.literal is not None]  # settings, from wherever
     if not uses and is_run and any(is_unseen(draft, use) for use in ways):
@@ -287,10 +290,6 @@ def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
     ):
         draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not certain")
     return uses
-
-
-def _is_text(options: dict[str, Option], name: str) -> bool:
-    return name in options and options[name].is_text
 
 
 def _gather_others(draft: Draft, found: Paths, words: Words) -> None:

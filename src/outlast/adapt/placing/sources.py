@@ -55,7 +55,7 @@ class Use:
         if not text:
             return self
         is_open = text.startswith(UNKNOWN) and self.role is not Role.OUTPUT
-        return replace(self, after=text + self.after, is_folder=text.startswith("/") or is_open, put=self.whole)
+        return replace(self, after=text + self.after, is_folder=text.startswith(("/", "\\")) or is_open, put=self.whole)
 
     @property
     def role(self) -> Role | None:

@@ -257,7 +257,7 @@ def _lead(flow: Flow, use: Use) -> str:
 
 
 def _is_path(text: str) -> bool:
-    return "/" in text or bool(_SUFFIX.search(text))
+    return "/" in text or "\\" in text or bool(_SUFFIX.search(text))
 
 
 def _is_load(draft: Draft, node: cst.CSTNode) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.called import whole_of
 from outlast.adapt.resuming.parts import targets_in
 from outlast.migrate.tree import dotted, tail
 
@@ -70,6 +71,14 @@ def is_in_place(call: cst.Call) -> bool:
         return False
     on = call.func.value
     return not (isinstance(on, cst.Call) and tail(on.func) in _ANEW)  # x.resize_(4).copy_(rows)
+
+
+def filled_places(node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """What a node changes a part of, or changes by a method of torch: `self.rows` of `self.rows[0] = 1`."""
+    if isinstance(node, cst.Call):
+        on = node.func.value if isinstance(node.func, cst.Attribute) and is_in_place(node) else None
+        return [whole_of(on)] if on is not None else []
+    return [whole_of(each) for each in targets_in(node) if isinstance(each, cst.Subscript)]
 
 
 def changed_parts(node: cst.CSTNode, views: Mapping[str, str]) -> Iterator[str]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.arrays import filled_places
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.parts import parts_of
 from outlast.adapt.resuming.uses import CALLED, Uses
 from outlast.migrate.tree import argument, dotted, inner, tail
 
+#: by which a table of pandas is reached into
+_WINDOWS = frozenset({"loc", "iloc", "at", "iat", "data", "grad", "param_groups"})
+
 
 def set_fields(draft: Draft, values: Values, uses: Uses) -> list[str]:
     """Fields of objects from elsewhere that the rounds set: after a stop they would be what the start made them."""
     found = [*_made_anew(draft, values, uses), *_on_parts(draft, values, uses), *_options(draft, values, uses)]
+    found += _filled(draft, values, uses)
     return list(dict.fromkeys(found))
 
 
@@ -66,6 +71,18 @@ def _made_anew(draft: Draft, values: Values, uses: Uses) -> list[str]:
         if name.count(".") == 1 and read == name and is_outside:
             found.append(name)
     return list(dict.fromkeys(found))
+
+
+def _filled(draft: Draft, values: Values, uses: Uses) -> list[str]:
+    """`rows.targets[at] = label`, where a library has made `rows`."""
+    places = [place for node in draft.below(values.loop.node.body) for place in filled_places(node)]
+    found = []
+    for place in (each for each in places if isinstance(each, cst.Attribute) and tail(each) not in _WINDOWS):
+        root, _, field = dotted(place).partition(".")
+        is_made = isinstance(values.origins.get(root), cst.Call) and root not in values.bound
+        if field and "." not in field and is_made and root not in uses.holders and not uses.methods.get(root):
+            found.append(f"{root}.{field}")
+    return found
 
 
 def _on_parts(draft: Draft, values: Values, uses: Uses) -> list[str]:

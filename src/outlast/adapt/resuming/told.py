@@ -120,8 +120,10 @@ def say_privacy(draft: Draft) -> None:
             draft.say(Kind.DIFFERS, RULE, call, "the privacy that was spent is counted anew in each stint", advice)
 
 
-def say_workers(draft: Draft) -> None:
+def say_workers(draft: Draft, state: State) -> None:
     """Workers of a loader that stay alive draw on and on; those of a stint begin anew."""
+    if state.kind == "torch":
+        _say_drawing_samples(draft, state)
     for name, call in calls_of(draft):
         kept = argument(call, "persistent_workers")
         if kept is not None and name.endswith("DataLoader") and getattr(kept.value, "value", "") != "False":
@@ -130,7 +132,7 @@ def say_workers(draft: Draft) -> None:
             return
 
 
-def say_drawing_samples(draft: Draft, state: State) -> None:
+def _say_drawing_samples(draft: Draft, state: State) -> None:
     """Data sets that draw numbers of their own for their samples, `self.rng.integers(9)`: no name for it here."""
     for each in files_of(draft):
         for home in (node for node in each.nodes if isinstance(node, cst.ClassDef)):

@@ -8,7 +8,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead, loaded_before
-from outlast.adapt.resuming.arrays import is_table
+from outlast.adapt.resuming.arrays import filled_places, is_table
 from outlast.adapt.resuming.called import whole_of
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
@@ -22,6 +22,7 @@ from outlast.adapt.resuming.modes import find_modes
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
 from outlast.adapt.resuming.parts import targets_in
 from outlast.adapt.resuming.read_again import can_be_read_again, is_archive
+from outlast.adapt.resuming.replaced import refuse_replaced
 from outlast.adapt.resuming.scopes import global_names
 from outlast.adapt.resuming.settings import set_fields
 from outlast.adapt.resuming.state import RULE, Refusal, State
@@ -89,6 +90,8 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     anew = turned(draft, values, found.names)
     kept = tuple(name for name in kept if name not in anew)
     refuse_functions(draft, values, kept)
+    helpers = [name for name in found.loaded if (call := uses.made(name)) is not None and is_helper(name, call)]
+    refuse_replaced(draft, values, [*optimized, *helpers])
     filled = [name for name in filled_parameters(draft, values) if name not in {*found.names, *tensors, *anew}]
     kept = tuple(dict.fromkeys([*kept, *filled]))
     holders = {name.rpartition(".")[0] for name in kept} - {""}
@@ -222,9 +225,8 @@ def _changed_elsewhere(draft: Draft, values: Values, uses: Uses) -> list[str]:
         name
         for function in uses.functions
         for node in draft.below(function.body)
-        for target in targets_in(node)
-        if isinstance(target, cst.Subscript)
-        for name, rest in uses.seen_as(dotted(target.value), draft.scope(node))
+        for place in filled_places(node)
+        for name, rest in uses.seen_as(dotted(place), draft.scope(node))
         if not rest
     }
     filled |= {name for name, methods in uses.methods.items() if methods & CHANGES}
@@ -267,7 +269,7 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
             if any(_is_no_value(value) for value in uses.field_values(name)) or is_archive(draft, uses, name):
                 if not made & _WRITERS:  # which begin anew in each stint as they should
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
-            elif is_plain(first) or name in ahead or _is_copied_state(first) or _is_of_text(draft, first):
+            elif _is_value(draft, first) or name in ahead or _is_copied_state(first) or _is_of_text(draft, first):
                 kept.append(name)
             elif (
                 isinstance(first, cst.Call) and name not in uses.holders and tail(first.func) not in NOT_KEPT | _CLOCKS
@@ -277,6 +279,11 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
                 if not is_anew and not (holder != "self" and is_reset(draft, values, uses, holder)):
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
     return kept
+
+
+def _is_value(draft: Draft, first: cst.BaseExpression | None) -> bool:
+    """Whether what a field is at first can be kept as it is: plain, an array, a tensor."""
+    return is_plain(first) or (first is not None and is_table(draft.home(first), {}, first))
 
 
 def _is_of_functions(draft: Draft, uses: Uses, name: str) -> bool:
@@ -313,17 +320,16 @@ def _fields_from_outside(draft: Draft, values: Values, uses: Uses, saved: set[st
     late = {holder for holder in uses.holders if holder != "self" and any(made_late(uses, holder))}
     for block in (values.loop.node.body, *(function.body for function in uses.functions)):
         for node in draft.below(block):
-            for target in targets_in(node):
-                whole = whole_of(target)
-                is_field = isinstance(whole, cst.Attribute)
-                changed += [n for n, rest in uses.seen_as(dotted(whole), draft.scope(node)) if is_field and not rest]
+            fields = [each for each in targets_in(node) if isinstance(each, cst.Attribute)]
+            for place in [*fields, *filled_places(node)]:
+                changed += [name for name, rest in uses.seen_as(dotted(place), draft.scope(node)) if not rest]
     return [
         name
         for name in dict.fromkeys(changed)
         if (holder := name.rpartition(".")[0]) in uses.holders
         and holder not in late
         and name not in uses.holders
-        and (is_plain(uses.known[name]) or uses.is_empty(name))
+        and (_is_value(draft, uses.known[name]) or uses.is_empty(name))
         and not (seen := _same_as(draft, uses, name)) & saved
         and seen.isdisjoint(uses.holders)
     ]

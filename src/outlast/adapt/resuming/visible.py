@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.resuming.arrays import filled_places
 from outlast.adapt.resuming.called import only_class, whole_of
 from outlast.adapt.resuming.declared import declared_fields, factory_of
 from outlast.adapt.resuming.loops import Values, targets_of
-from outlast.adapt.resuming.parts import chosen, has_none, is_none, parts_of, targets_in
+from outlast.adapt.resuming.parts import chosen, has_none, is_none, parts_of
 from outlast.adapt.resuming.ranks import is_library
 from outlast.adapt.resuming.scopes import global_names, is_method, own_classes, parameters, seen_elsewhere
 from outlast.adapt.signatures import fits, taken_word
@@ -314,12 +315,12 @@ class Visible:
                             first.setdefault(name, part)
                         # What the loop's function sets before it starts is set anew in each start.
                         changed.update({name} if method not in once and not self._is_before(node) else ())
-                    filled = [each for each in targets_in(target) if isinstance(each, cst.Subscript)]
-                    changed.update(dotted(whole_of(each)) for each in filled if method not in once)
+                    changed.update(dotted(each) for each in filled_places(target) if method not in once)
             elif isinstance(node, cst.AugAssign) and method not in once:
                 changed.add(dotted(whole_of(node.target)))
             elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and method not in once:
                 changed.update({dotted(whole_of(node.func.value))} if node.func.attr.value in _CHANGES else ())
+                changed.update(dotted(each) for each in filled_places(node))
         return {
             name.replace("self", holder, 1): value
             for name, value in first.items()
