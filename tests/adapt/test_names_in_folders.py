@@ -117,3 +117,27 @@ def test_labels_beside_pictures_that_a_list_names_are_found_there_too(shape, tmp
     (data / "names.txt").write_text("/home/who/images/a.png\n")
     program.adapt()
     assert program.run("--data_url", str(data)).lines == ["7.0"]
+
+
+def test_a_folder_that_a_function_of_another_file_makes_and_gives_back_has_one_role(tmp_path):
+    program = Program(
+        tmp_path,
+        places="""
+            import os
+
+            def data_folder():
+                folder = os.path.join(os.path.expanduser("~"), ".cache/rows")
+                os.makedirs(folder, exist_ok=True)
+                return folder
+        """,
+        train="""
+            import numpy as np
+            import os
+            from places import data_folder
+
+            rows = np.load(os.path.join(data_folder(), "rows.npy"))
+        """,
+    )
+    done = program.adapt()
+    assert not done.by_hand
+    assert "CONTRACT_DATA_URL" in program.text("places.py") and "CONTRACT_TRAIN_URL" not in program.text("places.py")

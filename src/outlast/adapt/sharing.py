@@ -274,10 +274,9 @@ def _add_given(sight: Sight, homes: Mapping[int, Sight]) -> None:
                 way for each in returns if each.value is not None
                 for way in home.flow.ways(Sink(_CALL, each.value, use.role, use.is_folder))
             ):  # fmt: skip
-                if way.literal is not None and may_stand(way, way):
+                is_whole = way.other is not None and not way.option
+                if may_stand(way, way) if way.literal is not None else is_whole:
                     put_where_it_stands(home, use.role, way)
-                elif way.other is not None and not way.option:
-                    home.paths.others.setdefault(use.role, []).append(way)
 
 
 def _is_handed(sight: Sight, use: Use) -> bool:
