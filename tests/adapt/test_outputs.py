@@ -82,7 +82,6 @@ def test_a_relative_folder_is_joined_once(spelling, tmp_path):
 #: what cannot be told is said
 TOLD = [
     ("def keep(net, path):\n    torch.save(net, path)\nkeep(net, torch.path())", "path"),
-    ('for k in range(3):\n    torch.save(net, f"runs/{k}/m.pth")', "nothing here makes it"),
     ("from parts import where\ntorch.save(net, where())", "where()"),
     ("for path in torch.paths():\n    torch.save(net, path)", "path"),
     (
@@ -114,4 +113,4 @@ def test_a_path_that_grows_one_way_or_another_lies_in_the_folder_that_is_made():
         keep()
     """
     done = adapt(HEAD + textwrap.dedent(spelling))
-    assert "nothing here makes it" not in said(done, Kind.DIFFERS)
+    assert "nothing here makes it" not in said(done, Kind.CHANGED)

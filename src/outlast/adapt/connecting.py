@@ -78,7 +78,7 @@ class Connecting:
         for wrap in {wrap.key: wrap for wrap in places.wraps}.values():
             wrap.put(self._draft, value, name)
         if role is Role.OUTPUT:
-            self.folders += needed_folders(self._draft, self._paths, places)
+            self.folders += needed_folders(self._draft, self._paths, places, value)
 
     def _tell_beside(self, places: Places, name: str) -> None:
         """Several weights, of the script's own and of those that torch has fetched, lie in one folder."""

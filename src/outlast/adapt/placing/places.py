@@ -21,6 +21,7 @@ from outlast.adapt.placing.executed import set_again
 from outlast.adapt.placing.made_elsewhere import is_made_by_function
 from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import stem_of
+from outlast.adapt.placing.on_the_way import make_on_the_way
 from outlast.adapt.placing.paths import Paths
 from outlast.adapt.placing.sites import Site, declaring, enclosed, length_of
 from outlast.adapt.placing.sources import Literal, Use
@@ -267,8 +268,8 @@ def _filled_in(draft: Draft, literal: Literal) -> cst.CSTNode | None:
 # ---- folders
 
 
-def needed_folders(draft: Draft, paths: Paths, places: Places) -> list[str]:
-    """Folders below the contract's that the script writes to and does not make; a finding where they have no names.
+def needed_folders(draft: Draft, paths: Paths, places: Places, value: Value) -> list[str]:
+    """Folders below the contract's that the script writes to and does not make; those of no name are made on the way.
 
     "" is the contract's folder itself.
     """
@@ -280,15 +281,15 @@ def needed_folders(draft: Draft, paths: Paths, places: Places) -> list[str]:
     found: set[str] = set()
     for use, full in paths.written:
         if use.literal is not None and id(use.literal) in cuts:
-            root, needed = roots.get(id(use.literal), ""), _needed(draft, use, full, cuts[id(use.literal)], made)
+            root, needed = roots.get(id(use.literal), ""), _needed(draft, use, full, cuts[id(use.literal)], made, value)
             found |= {posixpath.join(root, each) if each else root for each in needed}
         elif use.other is not None and not use.option and (use.after.startswith("/") or is_cut(draft, use.other)):
             # A folder that does not give way here has been set by somebody, who may have made it.
-            found |= _needed(draft, use, full, len(UNKNOWN), made) - (set() if id(use.other) in others else {""})
+            found |= _needed(draft, use, full, len(UNKNOWN), made, value) - (set() if id(use.other) in others else {""})
         elif use.literal is None and id(use.other) in others and not use.is_folder:
             found.add("")  # a file that lies in the contract's folder by its last name
     for wrap in places.wraps:
-        found |= _needed(draft, wrap.use, wrap.text, 0, made) if wrap.use.role is Role.OUTPUT else {""}
+        found |= _needed(draft, wrap.use, wrap.text, 0, made, value) if wrap.use.role is Role.OUTPUT else {""}
     # Of what is put together for code of another file only that one knows what it writes.
     here = {id(use.other) for use, _ in paths.written}
     if any(isinstance(use.other, cst.Call) and id(use.other) not in here for use in paths.others.get(Role.OUTPUT, ())):
@@ -364,7 +365,7 @@ def _makes_one(use: Use) -> bool:
     return use.sink.makes and tail(use.sink.call.func) == "mkdir" and argument(use.sink.call, "parents") is None
 
 
-def _needed(draft: Draft, use: Use, full: str, cut: int, made: set[str]) -> set[str]:
+def _needed(draft: Draft, use: Use, full: str, cut: int, made: set[str], value: Value) -> set[str]:
     makes_one = _makes_one(use)
     if use.sink.is_folder and not makes_one and not use.sink.expects:
         return set()
@@ -377,10 +378,7 @@ def _needed(draft: Draft, use: Use, full: str, cut: int, made: set[str]) -> set[
         return set()
     if _OPEN.search(rest):
         static = _OPEN.split(rest)[0].rpartition("/")[0]
-        said = "writes to a folder that is named when the script runs, and nothing here makes it"
-        draft.say(
-            Kind.DIFFERS, "folders", use.sink.call, said, "make it: os.makedirs(os.path.dirname(path), exist_ok=True)"
-        )
+        make_on_the_way(draft, use, value)
     return {static}
 
 

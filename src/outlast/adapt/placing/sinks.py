@@ -23,7 +23,7 @@ from outlast.migrate.tree import argument, dotted, inner, positional, tail
 #: the function that `delivered` adds to a script
 HELPER = "find_delivered"
 #: what an earlier adaptation has put around a place
-HELPERS = frozenset({HELPER, "first_name"})
+HELPERS = frozenset({HELPER, "first_name", "with_folder"})
 
 
 @dataclass(frozen=True)

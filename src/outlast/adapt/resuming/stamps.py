@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
+from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.resuming.begun import added_paths, mode_of, path_of
 from outlast.adapt.resuming.clocks import Bound, has_clock, is_clock, is_stamp
 from outlast.adapt.resuming.firsts import saved_path
@@ -54,6 +55,8 @@ def find_given_stamps(draft: Draft, at: cst.CSTNode) -> list[cst.CSTNode]:
         if tail(call.func) in _TAKERS and draft.scope(call) in (here, draft.module)
         and (path := keyword_or_place(call, *_TAKERS[tail(call.func)])) is not None
     ]  # fmt: skip
+    calls = [call for call in draft.calls() if draft.scope(call) in (here, draft.module)]
+    paths += [arg.value for call in calls if _makes_takers(draft, call) for arg in call.args]
     found = {
         id(node): node
         for path in paths
@@ -61,6 +64,13 @@ def find_given_stamps(draft: Draft, at: cst.CSTNode) -> list[cst.CSTNode]:
         if draft.scope(node) is draft.module or (draft.scope(node) is here and draft.start(node) < draft.start(at))
     }
     return sorted(found.values(), key=draft.start)
+
+
+def _makes_takers(draft: Draft, call: cst.Call) -> bool:
+    """Whether a function of the program makes what goes on writing: `callbacks = make_callbacks(folder, name)`."""
+    own = next((each for each in draft.functions() if each.name.value == tail(call.func)), None)
+    home, function = (draft, own) if own is not None else function_elsewhere(draft, call) or (draft, None)
+    return function is not None and any(tail(each.func) in _TAKERS for each in home.calls(function.body))
 
 
 def say_stamps(draft: Draft, values: Values, kept: Sequence[cst.CSTNode]) -> None:

@@ -41,7 +41,9 @@ def plain_state(draft: Draft, values: Values) -> State:
     uses = Uses(draft, values)
     fields = _fields_of("self", draft, values, uses) if "self" in values.carried() or is_self else []
     whole = kept_values(draft, values, set())
-    held = {name: _fields_of(name, draft, values, uses) for name in _held(draft, values, uses) if name not in whole}
+    # Where any file of the program has a network of a framework, what an object holds is more than its fields.
+    names = [] if any(frameworks_of(each) for each in files_of(draft)) else _held(draft, values, uses)
+    held = {name: _fields_of(name, draft, values, uses) for name in names if name not in whole}
     kept = (*whole, *fields, *(field for several in held.values() for field in several))
     _refuse_strangers(draft, values, (*kept, *held))
     for function in draft.functions():
@@ -53,16 +55,12 @@ def plain_state(draft: Draft, values: Values) -> State:
 def changes_held(draft: Draft, values: Values) -> bool:
     """Whether the rounds call methods of an object whose class is in another file, and these change its fields."""
     uses = Uses(draft, values)
-    return any(uses.changing(name) for name in _held(draft, values, uses))
+    is_plain = not any(frameworks_of(each) for each in files_of(draft))
+    return is_plain and any(uses.changing(name) for name in _held(draft, values, uses))
 
 
 def _held(draft: Draft, values: Values, uses: Uses) -> list[str]:
-    """Objects of plain classes of other files that the rounds work with: of `net.train(rows)` the fields are kept.
-
-    Where any file of the program has a network of a framework, what such an object holds is more than its fields.
-    """
-    if any(frameworks_of(each) for each in files_of(draft)):
-        return []
+    """Objects of plain classes of other files that the rounds work with: of `net.train(rows)` the fields are kept."""
     return [
         name for name, homes in uses.holders.items()
         if name != "self" and "." not in name and uses.methods[name] and name in values.origins
@@ -185,8 +183,24 @@ def tensorflow_state(draft: Draft, values: Values) -> State:
         if own is not None and any(root in draft.source(own) for root in ("tf.", "keras", "tensorflow")):
             advice = "let it be a tf.Module, or save it by hand: outlast.save"
             raise Refusal(f"{name} holds something of TensorFlow, and {made} is no model", values.loop.node, advice)
-    fields = kept_fields(draft, values, tracked)
+    fields = [*kept_fields(draft, values, tracked), *_dealt(draft, values, {*tracked, *kept})]
     return State("tensorflow", tuple(tracked), kept=(*kept, *fields))
+
+
+def _dealt(draft: Draft, values: Values, without: set[str]) -> list[str]:
+    """How far an object of another file has got that deals out samples: `batches.pointer`, `batches.order`."""
+    uses = Uses(draft, values)
+    return [
+        field for name in _held(draft, values, uses) if name not in without
+        for field, first in uses.changing(name).items()
+        if all(_is_number(draft, call) for call in (first, *draft.calls(first)) if isinstance(call, cst.Call))
+        and not isinstance(first, cst.Lambda | cst.Name) and tail(first) != "None"
+    ]  # fmt: skip
+
+
+def _is_number(draft: Draft, call: cst.Call) -> bool:
+    name = draft.home(call).resolve(call.func) or tail(call.func)
+    return name.startswith("numpy.") or name in _BUILT_IN
 
 
 def session_of(draft: Draft, values: Values) -> str:
