@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
 import types
 from pathlib import Path
@@ -366,6 +367,33 @@ def test_every_optimizer_of_a_model_that_is_never_called_goes_on(tmp_path, monke
         seen = play(text, tmp_path, env=env).output.splitlines()
         assert seen[-1] == before[-1], at
         assert any("begins anew after a stop" in each for each in seen) is is_lazy
+
+
+class _Spread(_Parts):
+    """A model that a strategy made: only in its scope may variables be made for it."""
+
+    def __init__(self):
+        super().__init__()
+        self.distribute_strategy, self.is_scoped = self, False
+
+    @contextlib.contextmanager
+    def scope(self):
+        self.is_scoped = True
+        yield
+        self.is_scoped = False
+
+    def load_weights(self, path):
+        assert self.is_scoped, "outside of the scope of its strategy"
+        super().load_weights(path)
+
+
+def test_a_model_of_a_strategy_is_filled_in_its_scope(tmp_path, monkeypatch):
+    _keras("3.15.1", monkeypatch)
+    sys.modules["keras"].Parts = _Spread
+    text, before = adapt_plainly(PARTS).text, play(PARTS, tmp_path).output.splitlines()
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "keeps")}
+    play(text, tmp_path, env=env, kill_after=2)
+    assert play(text, tmp_path, env=env).output.splitlines()[-1] == before[-1]
 
 
 def test_numbers_of_tensorflow_in_a_step_are_named():

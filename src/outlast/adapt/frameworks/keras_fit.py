@@ -103,7 +103,7 @@ def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
     go_on, is_one = draft.free("resume_fit"), are_alternatives(draft, calls)
     # Before 2.6 a Keras of its own could not be resumed; that of TensorFlow 2 always could.
     may_be_old = "keras" in roots_of(draft) or not _ROOTS & roots_of(draft)
-    draft.need_import("importlib", *(["inspect"] if may_be_old else []), "os", "pickle")
+    draft.need_import("contextlib", "importlib", *(["inspect"] if may_be_old else []), "os", "pickle")
     draft.need_import(*(["shutil"] if _loads_best(draft, calls) else []))
     counted = ", ".join(f'"{name}"' for name in dict.fromkeys((*_COUNTED, *own_fields(draft))))
     add_helpers(draft, calls[0], [], [
@@ -275,7 +275,9 @@ _BODY = """\
         kinds, keep.dealt = [type(each) for each in given], [(each, count_passes(each)) for each in given]
         os.makedirs(folder, exist_ok=True)
         if os.path.exists(path + ".pkl"):
-            keep.take_up()
+            strategy = getattr(model, "distribute_strategy", None)  # an optimizer makes its variables where it was made
+            with strategy.scope() if strategy else contextlib.nullcontext():
+                keep.take_up()
             words["initial_epoch"] = keep.kept["epoch"]
             for each in keep.others:
                 if type(each).__name__ == "CSVLogger":
