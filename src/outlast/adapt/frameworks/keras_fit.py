@@ -28,6 +28,8 @@ _PLACES = {"fit": (3, 5), "fit_generator": (2, 4)}
 _SPREAD = frozenset({"MultiWorkerMirroredStrategy", "ParameterServerStrategy"})
 #: what callbacks of Keras have counted or found so far
 _COUNTED = ("wait", "best", "best_epoch", "best_weights", "cooldown_counter", "stopped_epoch")
+#: what one counts that saves now and then: `ModelCheckpoint(path, save_freq=1000)`
+_COUNTED_BATCHES = ("_batches_seen_since_last_saving", "_last_batch_seen")
 
 
 def plan_keras(draft: Draft) -> Fitted | None:
@@ -105,7 +107,8 @@ def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
     may_be_old = "keras" in roots_of(draft) or not _ROOTS & roots_of(draft)
     draft.need_import("contextlib", "importlib", *(["inspect"] if may_be_old else []), "os", "pickle")
     draft.need_import(*(["shutil"] if _loads_best(draft, calls) else []))
-    counted = ", ".join(f'"{name}"' for name in dict.fromkeys((*_COUNTED, *own_fields(draft))))
+    batches = _COUNTED_BATCHES if "save_freq" in words_of(draft) else ()
+    counted = ", ".join(f'"{name}"' for name in dict.fromkeys((*_COUNTED, *batches, *own_fields(draft))))
     add_helpers(draft, calls[0], [], [
         "",
         f'def {go_on}(fit, folder=None, name="resume"):',

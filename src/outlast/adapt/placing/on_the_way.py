@@ -1,4 +1,4 @@
-"""Folders that are named only when the script runs: beside the code somebody has made them, below the contract's nobody.
+"""Folders that are named only when the script runs: beside the code somebody has made them, elsewhere nobody has.
 
 So each is made right before something is written to it, where the contract's option is given.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeGuard
 
 import libcst as cst
@@ -48,6 +48,7 @@ def replace_others(
     defaults = [*[""] * (len(unknown) + is_many), *beside]
     tails = Tails(draft, role, defaults, is_whole=is_whole, is_many=is_many)
     made: list[tuple[cst.CSTNode, str]] = []
+    every = {_folder(draft, node, True) for node in nodes.values() if not _is_open(node)}
     for key, node in nodes.items():
         value = given.at(node)
         if _is_open(node):
@@ -56,7 +57,7 @@ def replace_others(
         else:
             whole = role is Role.WEIGHTS or (key in folders and is_one)
             is_read = role is Role.DATA
-            new = _instead(draft, node, value, None if whole else tails, is_read=is_read)
+            new = _instead(draft, node, value, None if whole else tails, every, is_read=is_read)
             draft.replace(node, enclosed(draft, node, new))
             end = "the end of its path" if tails.is_found and _last(node) is None else "its last name"
             how = "can be replaced by" if whole else f"is looked for by {end} in"
@@ -168,7 +169,10 @@ def _has_last(nodes: dict[int, cst.BaseExpression], draft: Draft, source: str) -
     return any(_last(node) is not None for node in nodes.values() if draft.source(node) == source)
 
 
-def _instead(draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None, *, is_read: bool) -> str:
+def _instead(
+    draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None, every: Collection[tuple[str, ...]], *,
+    is_read: bool,
+) -> str:  # fmt: skip
     """The expression that stands for a place; without `tails` the option's folder itself does."""
     source, made = draft.source(node), _maker(draft, node)
     if is_cut(draft, node) or (is_read and _is_added_to(draft, node)):
@@ -181,7 +185,7 @@ def _instead(draft: Draft, node: cst.CSTNode, value: str, tails: Tails | None, *
     if tails is not None:
         draft.need_import("os")
         last = _last(node)
-        new = tails.of(value, source) if last is None else f"os.path.join({value}, {draft.source(last)})"
+        new = tails.of(value, source) if last is None else f"os.path.join({value}, {_end(draft, node, every)})"
         may_be_none = isinstance(node, cst.Attribute | cst.Subscript | cst.Name) and not is_argument(draft, node)
         condition = f"{value} and {source}" if may_be_none else value
     return f"{f'{made}({new})' if made else new} if {condition} else {source}"
@@ -216,6 +220,18 @@ def _last(node: cst.CSTNode) -> cst.BaseExpression | None:
     else:
         last = node.args[-1].value if _is_joined(node) else None
     return last if is_text(last) and "/" not in text_of(last) else None
+
+
+def _end(draft: Draft, node: cst.CSTNode, every: Collection[tuple[str, ...]]) -> str:
+    """The last parts of a joined path that tell it from the others: of `ROOT / "models" / "bert"` both, beside one."""
+    parts = _folder(draft, node, True)
+    for count in range(1, len(parts)):
+        end = parts[-count:]
+        if not all(part[:1] in ("'", '"') for part in end):
+            break
+        if sum(each[-count:] == end for each in every) == 1:
+            return ", ".join(end)
+    return parts[-1]
 
 
 def _short(source: str) -> str:

@@ -19,11 +19,11 @@ from outlast.adapt.needs import Role
 from outlast.adapt.placing.apart import by_name, is_way, last_name, tell_last_names
 from outlast.adapt.placing.executed import set_again
 from outlast.adapt.placing.made_elsewhere import is_made_by_function
+from outlast.adapt.placing.on_the_way import make_on_the_way
 from outlast.adapt.placing.others import is_cut
 from outlast.adapt.placing.parts import stem_of
-from outlast.adapt.placing.on_the_way import make_on_the_way
 from outlast.adapt.placing.paths import Paths
-from outlast.adapt.placing.sites import Site, declaring, enclosed, length_of
+from outlast.adapt.placing.sites import Site, declaring, enclosed, is_always_filled, length_of
 from outlast.adapt.placing.sources import Literal, Use
 from outlast.adapt.placing.spelling import UNKNOWN
 from outlast.adapt.placing.tails import Tails
@@ -172,8 +172,11 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
     if tops:
         held = f"the {'folder' if len(tops) == 1 else 'folders'} {', '.join(tops)}"
         draft.say(Kind.DIFFERS, "paths", sites[0].literal, f"--{name} must hold {held}")
+    is_one = len(places.every) == 1 and role is Role.DATA and sites[0].is_folder
     for site in sites:
         new = _expression(draft, site, places.cut(site), value.at(site.literal))
+        if is_one and is_always_filled(draft, site.literal):
+            new = enclosed(draft, site.literal, f"{value.at(site.literal)} or {draft.source(site.literal)}")
         filled = _filled_in(draft, site.literal)
         if filled is not None and new.startswith("os."):
             # Only the file's name is filled in: a folder that the platform chose may hold a % or a brace.

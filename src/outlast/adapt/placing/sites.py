@@ -11,7 +11,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.placing.sources import Literal
-from outlast.migrate.tree import inner
+from outlast.migrate.tree import inner, tail
 
 _SLASHES = re.compile(r"/+")
 _DRIVE = re.compile(r"[A-Za-z]:/")
@@ -96,3 +96,21 @@ def enclosed(draft: Draft, literal: cst.CSTNode, text: str) -> str:
 def declaring(name: str, *, is_folder: bool) -> str:
     """How an input is given to a run, and what it is."""
     return f"declare it: outlast run … --data {name}={'FOLDER' if is_folder else 'FILE'}"
+
+
+def is_always_filled(draft: Draft, literal: Literal) -> bool:
+    """Whether a text is filled with nothing but constants of its file: it is one place, whatever stands there."""
+    if not isinstance(literal, cst.FormattedString):
+        return False
+    filled = [part.expression for part in literal.parts if isinstance(part, cst.FormattedStringExpression)]
+    return bool(filled) and all(isinstance(each, cst.Name) and _is_constant(draft, each.value) for each in filled)
+
+
+def _is_constant(draft: Draft, name: str) -> bool:
+    values = [
+        node.value for node in draft.nodes
+        if isinstance(node, cst.Assign) and any(tail(each.target) == name for each in node.targets)
+    ]  # fmt: skip
+    bound = [node for node in draft.nodes if isinstance(node, cst.For | cst.Param | cst.CompFor)
+             and name in (tail(getattr(node, "target", None)), tail(getattr(node, "name", None)))]  # fmt: skip
+    return len(values) == 1 and isinstance(values[0], cst.SimpleString) and not bound
