@@ -47,7 +47,7 @@ class Draft(Defined):
         self.names = Names(self.module)
         self._parents: dict[int, cst.CSTNode] = {}
         self._gather()
-        self.words = frozenset(node.value for node in self.nodes if isinstance(node, cst.Name))
+        self.words = frozenset(node.value for node in self.of(cst.Name))
         self._spoken: dict[str, bool] = {}
         self.findings: list[Finding] = []
         #: the other files of the same program, as far as they were read
@@ -59,6 +59,7 @@ class Draft(Defined):
         #: tree → file, for all files of the program
         self._homes: dict[int, Draft] = {id(self.module): self}
         self._opened: list[Draft] = []
+        self._resolved: dict[int, tuple[cst.CSTNode | None, str]] = {}
         self._edits = Edits(self.data)
         self._added: dict[int, list[str]] = {}
         self._taken: set[str] = set()
@@ -84,6 +85,7 @@ class Draft(Defined):
     def open(self, other: Draft) -> None:
         """Know what a star import brings: everything that another file of the program imports at its top."""
         self._opened.append(other)
+        self._resolved.clear()
         self.names.open(self.module, other.names, other.module)
 
     def home(self, node: cst.CSTNode) -> Draft:
@@ -108,6 +110,7 @@ class Draft(Defined):
     def lie_beside(self, modules: frozenset[str]) -> None:
         """These modules are the program's own, whatever libraries have the same name."""
         self._beside |= modules
+        self._resolved.clear()
 
     def leave_out(self, statements: Sequence[cst.CSTNode]) -> None:
         """Forget parts of the file that are never run."""
@@ -165,15 +168,15 @@ class Draft(Defined):
         is_method = any(isinstance(each, cst.ClassDef) for each in self.above(function))
         is_sure = not name or (is_method and name.startswith("__")) or any(each.speaks_of(name) for each in self.others)
         return is_sure or any(
-            isinstance(each, cst.Name) and each.value == name and each is not getattr(function, "name", None)
+            each is not getattr(function, "name", None)
             and (is_method or not (isinstance(parent := self.parent(each), cst.Attribute) and parent.attr is each))
-            for each in self.nodes
-        )  # fmt: skip
+            for each in self.named(name)
+        )
 
     def speaks_of(self, word: str) -> bool:
         """Whether a file has a word for something other than what a library calls so: `torch.load`."""
         if word in self.words and word not in self._spoken:
-            around = [self.parent(node) for node in self.nodes if isinstance(node, cst.Name) and node.value == word]
+            around = [self.parent(node) for node in self.named(word)]
             if any(isinstance(each, cst.FunctionDef) and each.name.value == word for each in self.module.body):
                 around = [each for each in around if isinstance(each, cst.Attribute)]  # the bare word is its own
             self._spoken[word] = not all(self.is_of_library(each) for each in around)
@@ -185,6 +188,13 @@ class Draft(Defined):
 
     def resolve(self, node: cst.CSTNode | None) -> str:
         """The full dotted name of an expression, through imports; empty for anything local."""
+        # The node is kept with its name: no other has its id as long as it is there.
+        found = self._resolved.get(id(node))
+        if found is None:
+            found = self._resolved[id(node)] = (node, self._resolve(node))
+        return found[1]
+
+    def _resolve(self, node: cst.CSTNode | None) -> str:
         above = [] if node is None else list(self.above(node))
         home = self._homes.get(id(above[-1]), self) if above else self
         name = "" if node is None else home.names.resolve(node, above[::-1]) or of_module(node)
@@ -326,11 +336,10 @@ class Draft(Defined):
     def is_unbound(self, name: str) -> bool:
         """Whether the script has nothing of that name: attributes and modules that are imported from do not count."""
         return not any(
-            isinstance(node, cst.Name) and node.value == name
-            and not (isinstance(parent := self.parent(node), cst.Attribute) and parent.attr is node)
+            not (isinstance(parent := self.parent(node), cst.Attribute) and parent.attr is node)
             and not is_imported_from(self.above(node))
-            for node in self.nodes
-        )  # fmt: skip
+            for node in self.named(name)
+        )
 
     def free(self, name: str) -> str:
         """This name, or one like it that the script does not use; reserved from now on."""
@@ -388,3 +397,4 @@ def meet(drafts: Sequence[Draft]) -> None:
     for draft in drafts:
         draft.others = tuple(each for each in drafts if each is not draft)
         draft._parents, draft._spans, draft._homes = parents, spans, homes
+        draft._resolved.clear()

@@ -235,9 +235,8 @@ def _is_start(draft: Draft, statement: cst.CSTNode) -> bool:
 def calls_of(draft: Draft, function: cst.FunctionDef) -> Iterator[cst.Call]:
     """The calls of a function of the file: `train(…)` is not `model.train()`, and no method is `torch.save(…)`."""
     name, is_method = called_name(draft, function), _class_of(draft, function) is not None
-    for call in draft.calls():
-        is_own = isinstance(call.func, cst.Name) or (is_method and not draft.is_of_library(call.func))
-        if tail(call.func) == name and is_own:
+    for call in draft.calls_named(name):
+        if isinstance(call.func, cst.Name) or (is_method and not draft.is_of_library(call.func)):
             yield call
 
 

@@ -324,7 +324,7 @@ class Flow:
         index = places.index(name) - is_method
         passed = []
         entered = self._entered.get(id(function))
-        for call in [entered] if entered is not None else self._draft.calls():
+        for call in [entered] if entered is not None else self._draft.calls_named(called, "partial"):
             # `np.load(path)` is no call of the file's own `load`.
             func, given = told_by(self._draft, call)
             is_own = isinstance(func, cst.Name) or (owner is not None and not self._draft.is_of_library(func))

@@ -155,18 +155,16 @@ def _is_made(draft: Draft, owner: cst.BaseExpression) -> bool:
         return _makes(draft, owner)
     name = dotted(owner)
     return any(
-        isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and _makes(draft, node.value)
+        isinstance(node.value, cst.Call)
         and any(dotted(target.target) == name for target in node.targets)
-        for node in draft.nodes
-    )  # fmt: skip
+        and _makes(draft, node.value)
+        for node in draft.all_assigns
+    )
 
 
 def _makes(draft: Draft, call: cst.Call) -> bool:
     last = tail(call.func)
-    bases = [
-        tail(base.value)
-        for node in draft.nodes if isinstance(node, cst.ClassDef) and node.name.value == last for base in node.bases
-    ]  # fmt: skip
+    bases = [tail(base.value) for node in draft.of(cst.ClassDef) if node.name.value == last for base in node.bases]
     return last in _MAKERS or any(base in _MAKERS for base in bases)
 
 

@@ -13,15 +13,15 @@ _Named = TypeVar("_Named", cst.ClassDef, cst.FunctionDef)
 
 
 def own_classes(draft: Draft) -> dict[str, cst.ClassDef]:
-    return {each.name.value: each for each in draft.nodes if isinstance(each, cst.ClassDef)}
+    return {each.name.value: each for each in draft.of(cst.ClassDef)}
 
 
 def seen_elsewhere(draft: Draft, kind: type[_Named]) -> dict[str, _Named]:
     """Classes or functions that other files of the program have at their top and run, where only one has that name."""
     found: dict[str, list[_Named]] = {}
     for other in draft.others:
-        for node in other.nodes:
-            if isinstance(node, kind) and isinstance(other.parent(node), cst.Module):
+        for node in other.of(kind):
+            if isinstance(other.parent(node), cst.Module):
                 found.setdefault(node.name.value, []).append(node)
     return {name: nodes[0] for name, nodes in found.items() if len(nodes) == 1}
 

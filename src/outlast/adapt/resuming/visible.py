@@ -135,8 +135,8 @@ class Visible:
         """Calls of a function, in all files of the program."""
         name, skip = self._called(function), int(is_method(self.draft, function))
         return [
-            call for each in (self.draft, *self.draft.others) for call in each.calls()
-            if tail(call.func) == name and fits(call, function, skip)
+            call for each in (self.draft, *self.draft.others) for call in each.calls_named(name)
+            if fits(call, function, skip)
         ]  # fmt: skip
 
     def _called(self, function: cst.FunctionDef) -> str:
