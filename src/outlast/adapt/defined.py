@@ -13,8 +13,9 @@ from outlast.migrate.tree import children, tail
 
 _KEPT = (
     "_by_kind", "_by_name", "_by_word", "all_functions", "all_calls", "all_assigns", "function_names", "class_names",
-    "assigned_names", "star_imports",
+    "assigned_names", "star_imports", "bindings",
 )  # fmt: skip
+_BINDING = frozenset((cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.WithItem))
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
@@ -54,6 +55,11 @@ class Defined:
     def of(self, kind: type[_Node]) -> Sequence[_Node]:
         """All nodes of one kind, which is no other's base, in source order."""
         return cast(Sequence[_Node], self._by_kind.get(kind, ()))
+
+    @functools.cached_property
+    def bindings(self) -> tuple[cst.CSTNode, ...]:
+        """Everything that gives one or several targets a value, in source order."""
+        return tuple(node for node in self.nodes if type(node) in _BINDING)
 
     def named(self, word: str) -> Sequence[cst.Name]:
         """Everywhere the word stands as a name, or as part of one, in source order."""

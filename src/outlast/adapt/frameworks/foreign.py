@@ -32,6 +32,7 @@ _KNOWN = {
     ("tflearn", "fit"): "save with checkpoint_path in the output folder, load the last with model.load, and fit on",
     ("paddle", "fit"): "save with callbacks.ModelCheckpoint, and load the last with Model.load",
 }
+_CALLED = frozenset(method for _, methods in _KNOWN for method in methods.split())
 #: libraries that are imported with a star, as their own pages do it
 _STARRED = frozenset({"fastai"})
 _TRAINS = frozenset({"train", "fit", "run", "learn", "start", "train_model", "train_loop", "fit_one_cycle"})
@@ -39,18 +40,17 @@ _TRAINS = frozenset({"train", "fit", "run", "learn", "start", "train_model", "tr
 
 def foreign_training(draft: Draft) -> Refusal | None:
     """The reason for the first call that trains by something from elsewhere; None where there is no such call."""
-    for call in draft.calls():
-        path = draft.resolve(call.func)
+    for call in draft.calls_named(*_CALLED):
         made = [class_path(draft, each) for each in makers(draft, call.func.value)] if isinstance(
             call.func, cst.Attribute) else []  # fmt: skip
+        roots = {each.partition(".")[0] for each in (draft.resolve(call.func), *made)}
+        if isinstance(call.func, cst.Attribute) and not any("." in each for each in made):
+            roots |= _opened(draft)
         for (library, methods), advice in _KNOWN.items():
-            roots = {each.partition(".")[0] for each in (path, *made)}
-            if isinstance(call.func, cst.Attribute) and not any("." in each for each in made):
-                roots |= _opened(draft)
             if library in roots and tail(call.func) in methods.split():
                 return Refusal(f"{library} runs the training in {tail(call.func)}()", draft.statement(call), advice)
-    for call in draft.calls():
-        if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in _TRAINS:
+    for call in draft.calls_named(*_TRAINS):
+        if not isinstance(call.func, cst.Attribute):
             continue
         made = [class_path(draft, each) for each in makers(draft, call.func.value)]
         found = next((each for each in made if each.rpartition(".")[2].endswith(("Trainer", "Runner", "Learner"))), "")
@@ -66,7 +66,4 @@ def foreign_training(draft: Draft) -> Refusal | None:
 
 def _opened(draft: Draft) -> set[str]:
     """Libraries of which anything may come without a sign: `from fastai.vision.all import *`."""
-    starred = [
-        node for node in draft.nodes if isinstance(node, cst.ImportFrom) and isinstance(node.names, cst.ImportStar)
-    ]
-    return {dotted(node.module).partition(".")[0] for node in starred} & _STARRED
+    return {dotted(node.module).partition(".")[0] for node in draft.star_imports} & _STARRED

@@ -52,7 +52,7 @@ def _path(draft: Draft, node: cst.BaseExpression, depth: int) -> str:
     name = tail(node)
     if isinstance(node, cst.Attribute) and re.match("from_|get_cls", name):
         return _path(draft, node.value, depth)
-    own = next((each for each in draft.nodes if isinstance(each, cst.ClassDef) and each.name.value == name), None)
+    own = next((each for each in draft.of(cst.ClassDef) if each.name.value == name), None)
     if own is None or not isinstance(node, cst.Name) or depth == 0:
         found = draft.resolve(node)
         return _base_elsewhere(draft, node, depth) or found or _aliased(draft, node, depth)
@@ -69,8 +69,7 @@ def _base_elsewhere(draft: Draft, node: cst.BaseExpression, depth: int) -> str:
 
 def _classes_elsewhere(draft: Draft, name: str) -> list[tuple[Draft, cst.ClassDef]]:
     return [
-        (other, each) for other in draft.others for each in other.nodes
-        if isinstance(each, cst.ClassDef) and each.name.value == name
+        (other, each) for other in draft.others for each in other.of(cst.ClassDef) if each.name.value == name
     ]  # fmt: skip
 
 
@@ -113,7 +112,7 @@ def _values(draft: Draft, node: cst.Name | cst.Attribute) -> Iterator[cst.BaseEx
     wanted, home = dotted(node), draft.scope(node)
     if not wanted:
         return
-    for each in draft.nodes:
+    for each in draft.bindings:
         if isinstance(each, cst.Assign):
             is_here = isinstance(node, cst.Attribute) or draft.scope(each) in (home, draft.module)
             if is_here and any(_is_target(target.target, wanted) for target in each.targets):
@@ -139,9 +138,8 @@ def _given(draft: Draft, function: cst.FunctionDef, name: str) -> Iterator[cst.B
         return
     is_method = params[:1] == ["self"]
     at = params.index(name) - is_method
-    for call in draft.calls():
-        if tail(call.func) == function.name.value:
-            named = argument(call, name)
-            value = named.value if named is not None else positional(call, at)
-            if value is not None:
-                yield value
+    for call in draft.calls_named(function.name.value):
+        named = argument(call, name)
+        value = named.value if named is not None else positional(call, at)
+        if value is not None:
+            yield value
