@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from outlast.adapt.composed import Read, composed_paths
 from outlast.adapt.libraries import is_library
@@ -43,14 +44,20 @@ class Module:
         return frozenset(named | {each.lineno for each in body if _is_start(each)})
 
 
-def find_modules(script: str, text: str, read: Read) -> tuple[list[Module], bool]:
-    """The modules that a script imports, nearest first, and whether one of them imports the script itself.
+class Found(NamedTuple):
+    """What a script imports of its own."""
 
-    `read` gives the text of a path below its folder, or None.
-    """
+    modules: list[Module]  # nearest first
+    is_shared: bool = False  # one of them imports the script itself
+    #: files that this Python cannot parse, with the line: what they import is not known
+    unread: list[tuple[str, int]] = []  # noqa: RUF012 - never changed
+
+
+def find_modules(script: str, text: str, read: Read) -> Found:
+    """The modules that a script imports. `read` gives the text of a path below its folder, or None."""
     entry = _parsed(script, text)
     if entry is None:
-        return [], False
+        return Found([], unread=[(script, _wrong_line(text))])
     is_shared = False
     found: dict[str, Module | None] = {script: entry}
     waiting, above = [entry], (*_added(entry.tree), *_ABOVE)
@@ -69,7 +76,8 @@ def find_modules(script: str, text: str, read: Read) -> tuple[list[Module], bool
                 module.imports.append(path)
     modules = [each for each in found.values() if each is not None and each is not entry]
     _mark_run(entry, modules)
-    return modules, is_shared
+    texts = {path: read(path) or "" for path, module in found.items() if module is None}
+    return Found(modules, is_shared, [(path, _wrong_line(text)) for path, text in texts.items() if text])
 
 
 def _nearest(path: str, script: str, text: str, read: Read) -> str:
@@ -136,6 +144,16 @@ def _parsed(path: str, text: str) -> Module | None:
         return Module(path, text, ast.parse(text.removeprefix("\ufeff")))
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+def _wrong_line(text: str) -> int:
+    try:
+        ast.parse(text.removeprefix("\ufeff"))
+    except SyntaxError as error:
+        return error.lineno or 1
+    except (ValueError, RecursionError):
+        pass
+    return 1
 
 
 def _imported(module: Module, read: Read, above: Sequence[str]) -> Iterator[str]:

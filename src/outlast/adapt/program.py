@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -43,7 +44,7 @@ from outlast.adapt.sharing import settle, told_options
 from outlast.adapt.sight import Sight, look
 from outlast.adapt.training import Training, find_training
 from outlast.adapt.weights import share_weights
-from outlast.migrate.engine import EditError, Kind
+from outlast.migrate.engine import EditError, Finding, Kind
 from outlast.migrate.tree import dotted, positional, tail
 
 #: What a module must speak of to be worth a look: files, places, a training, what goes along with one, or a library.
@@ -80,8 +81,9 @@ class ModuleError(Exception):
 
 def read_program(script: str, entry: Draft, read: Read, beside: frozenset[str]) -> Program:
     """The script and what it imports from its own folder, as far as that has to do with files or training."""
-    found, is_shared = find_modules(script, entry.text, read)
+    found, is_shared, unread = find_modules(script, entry.text, read)
     program = Program(entry, is_shared=is_shared)
+    entry.findings += [_unread(path, line, script) for path, line in unread]
     for module in found:
         draft = _drafted(module, beside)
         if draft is not None:
@@ -104,6 +106,14 @@ def read_program(script: str, entry: Draft, read: Read, beside: frozenset[str]) 
         draft.is_listed = path.removesuffix(".py").rpartition("/")[2] in listed
     entry.leave_out(idle_functions(entry))
     return program
+
+
+def _unread(path: str, line: int, script: str) -> Finding:
+    """What is told of a file that LibCST may know how to read, but not the Python that runs here."""
+    what = "the modules that it imports were" if path == script else f"{path} was"
+    version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    said = f"{what} not looked at: line {line} of {path} is not valid in {version}"
+    return Finding(Kind.DIFFERS, "modules", 1, 1, said, "run outlast with the Python that the program is written for")
 
 
 def _root_of(path: str) -> str:
