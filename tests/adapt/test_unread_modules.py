@@ -14,10 +14,8 @@ def told(folder, script, **modules):
 
 
 def test_a_module_that_python_cannot_parse_is_named_with_its_line(tmp_path):
-    found = told(tmp_path, SCRIPT, rows="import numpy\n\nprint 'old'\n")
-    assert [each.message for each in found][0].startswith(
-        "rows.py was not looked at: line 3 of rows.py is not valid in"
-    )
+    [found] = told(tmp_path, SCRIPT, rows="import numpy\n\nprint 'old'\n")
+    assert found.message.startswith("rows.py was not looked at: line 3 of rows.py is not valid in")
 
 
 def test_a_script_in_newer_words_than_this_python_has_says_that_its_modules_were_not_looked_at(tmp_path):
