@@ -148,8 +148,36 @@ def test_results_that_nobody_brings_home_are_pointed_out(ask, folder, contract, 
     words = {"contract": contract, "data": ("data_url=./mnist",)}
     assert f"--output {option}=./out" in ask(**words).notices[0]
     assert ask(**words, output=(f"{option}=./here",)).notices == ()
-    (folder / "boot.py").write_text("print(5)")
+    (folder / "boot.py").write_text("import sys\nprint(sys.argv)")
     assert ask(**words).notices == ()
+
+
+DEAF = 'import numpy\nnumpy.load("mnist/x.npy")\n'
+
+
+@pytest.mark.parametrize("contract", ["modelarts", "modelarts-v1", "xihe"])
+def test_a_script_that_reads_no_arguments_is_offered_to_be_adapted(ask, folder, contract):
+    (folder / "boot.py").write_text(DEAF)
+    (said,) = ask(contract=contract, data=("data_url=./mnist",)).notices
+    assert said.startswith("boot.py reads no arguments and will not see --data_url")
+    assert said.endswith(f"outlast adapt boot.py --contract {contract}")
+    assert ask(contract=contract).notices == ask(data=("./mnist",)).notices == ()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"boot.py": DEAF + "import moxing\n"},
+        {"boot.py": DEAF + "import os\nprint(os.environ['MA_INPUTS'])\n"},
+        {"boot.py": DEAF + "import options\n", "options.py": "import argparse\n"},
+        {"boot.py": DEAF + "from lib.options import args\n", "lib/options.py": "import click\n"},
+    ],
+)
+def test_nobody_is_told_so_who_may_hear_of_the_contract(ask, folder, files):
+    (folder / "lib").mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    assert ask(contract="modelarts", data=("data_url=./mnist",)).notices == ()
 
 
 # ---- what is installed and what is off

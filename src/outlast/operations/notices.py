@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 _KNOWS_OUTLAST = re.compile(r"^\s*(?:import|from)\s+outlast\b|\bOUTLAST_CHECKPOINT\b", re.MULTILINE)
 #: the option by which scripts of a contract take the folder of their results
 _RESULTS = {"modelarts": "train_url", "modelarts-v1": "train_url", "xihe": "output_path"}
+#: what a script needs to hear of an option, or of the folders and addresses that a contract has besides
+_HEARS = re.compile(
+    r"\b(?:argv|argparse|ArgumentParser|optparse|getopt|docopt|absl|gflags|FLAGS|click|typer|fire|hydra|tyro|Tap|plac|"
+    r"simple_parsing|jsonargparse|sacred|\w*CLI|moxing|outlast|CONTRACT_\w+|OUTLAST_\w+|MA_\w+|DLS_\w+|VC_\w+)\b"
+    r"|obs://|/cache|\binputs/"
+)
+_IMPORTED = re.compile(r"^\s*(?:from|import)\s+(\.*\w[\w.]*)", re.MULTILINE)
 _SECRET = re.compile(r"token|secret|passw|credential|(?:api|access|private)[_-]?key", re.IGNORECASE)
 _MANY_MODULES = 100
 _MODULE_CHARACTERS = 1 << 20  # the script may be a program of any size
@@ -43,6 +51,13 @@ def find_notices(resolved: Resolved, said: Sayings, found: Sequence[FoundInput])
             f"{resolved.script} takes --{option} for its results, and no output of that name is given: they are not "
             f"brought home; name a place for them with --output {option}=./out"
         )
+    unheard = [f"--{each.name}" for each in (*resolved.inputs, *resolved.outputs) if each.name]
+    if option and unheard and not _hears(resolved.folder / resolved.script):
+        options = " and ".join(dict.fromkeys(unheard))
+        notices.append(
+            f"{resolved.script} reads no arguments and will not see {options}; teach it to use them: "
+            f"outlast adapt {resolved.script} --contract {resolved.contract}"
+        )
     if place is not None and _holds_files(resolved.folder / resolved.checkpoint):
         notices.append(f"{resolved.checkpoint} holds files here; they are not packed: the run starts without them")
     if resolved.max_stints is not None and resolved.limit_s is None:
@@ -64,6 +79,16 @@ def _knows_outlast(script: Path) -> bool:
     """Whether the script, or a module beside it, saves where outlast looks."""
     beside = sorted(script.parent.glob("*.py"))[:_MANY_MODULES]
     return any(_KNOWS_OUTLAST.search(_read(path)) for path in (script, *beside))
+
+
+def _hears(script: Path) -> bool:
+    """Whether the script, or a module of its own that it imports, may hear of the contract: in doubt it does."""
+    text = _read(script)
+    roots = {name.partition(".")[0] for name in _IMPORTED.findall(text)}
+    packages = [script.parent / root for root in roots if root and (script.parent / root).is_dir()]
+    modules = [path for root in roots if (path := script.parent / f"{root}.py").is_file()]
+    below = [path for package in packages for path in itertools.islice(package.rglob("*.py"), _MANY_MODULES)]
+    return bool(_HEARS.search(text)) or any(_HEARS.search(_read(path)) for path in (*modules, *below))
 
 
 def _takes(script: Path, option: str) -> bool:
