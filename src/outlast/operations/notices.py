@@ -51,11 +51,11 @@ def find_notices(resolved: Resolved, said: Sayings, found: Sequence[FoundInput])
             f"{resolved.script} takes --{option} for its results, and no output of that name is given: they are not "
             f"brought home; name a place for them with --output {option}=./out"
         )
-    unheard = [f"--{each.name}" for each in (*resolved.inputs, *resolved.outputs) if each.name]
+    names = dict.fromkeys([*(each.name for each in resolved.inputs), *(each.name for each in resolved.outputs)])
+    unheard = " and ".join(f"--{name}" for name in names if name)
     if option and unheard and not _hears(resolved.folder / resolved.script):
-        options = " and ".join(dict.fromkeys(unheard))
         notices.append(
-            f"{resolved.script} reads no arguments and will not see {options}; teach it to use them: "
+            f"{resolved.script} reads no arguments and will not see {unheard}; teach it to use them: "
             f"outlast adapt {resolved.script} --contract {resolved.contract}"
         )
     if place is not None and _holds_files(resolved.folder / resolved.checkpoint):
