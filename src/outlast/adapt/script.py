@@ -102,7 +102,7 @@ class Script:
     def _tell(self, setup: Setup, values: dict[Role, Value]) -> None:
         """Name what is left."""
         sight, paths = self.sight, self.sight.paths
-        left = Leftovers(self.draft, paths, setup.options or dict(argparse_options(self.draft)))
+        left = Leftovers(self.draft, paths, setup.options or dict(argparse_options(self.draft)), sight.read)
         if not sight.copies:
             left.tell()
         saves_results = self._resume is not None and self._resume.saves_results

@@ -61,6 +61,13 @@ class Sight:
         """Statements behind which the network is asked for nothing that the contract's data has."""
         return [*self.asked, *(statement for each in self.unpacking for statement in each.statements)]
 
+    @property
+    def read(self) -> set[int]:
+        """Expressions on the way from a place to a call that reads what is there."""
+        uses = [use for sink in self.sinks if sink.role is Role.DATA for use in self.flow.ways(sink)]
+        nodes = [node for use in uses for node in (use.other, use.whole, use.put, *(hop.whole for hop in use.hops))]
+        return {id(node) for node in nodes if node is not None}
+
     def places(self) -> list[cst.CSTNode]:
         """Where values of the contract will be read."""
         found = [*self.paths.nodes(), *self.downloads, *self.fetched, *(guard.node for guard in self.guards)]

@@ -144,7 +144,9 @@ def _counts_starts(draft: Draft, made: Sequence[cst.Call]) -> bool:
     loggers = [call for call in draft.calls() if _COUNTING.fullmatch(tail(call.func))]
     if loggers:
         return not all(argument(call, "version") for call in loggers)
-    return not any(argument(call, "logger") or any(arg.star for arg in call.args) for call in made)
+    # What is handed over as a whole (`**settings["trainer"]`) holds one only where some file speaks of it.
+    may_hold = any(b"logger" in each.data for each in (draft, *draft.others))
+    return not any(argument(call, "logger") or (may_hold and any(arg.star for arg in call.args)) for call in made)
 
 
 def _define(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -69,8 +69,12 @@ _DEPTH = 4
 class Leftovers:
     """Places and options of a script that nothing was done with."""
 
-    def __init__(self, draft: Draft, paths: Paths, options: dict[str, Option]) -> None:
+    def __init__(
+        self, draft: Draft, paths: Paths, options: dict[str, Option], read: Collection[int] = frozenset()
+    ) -> None:
         self._draft, self._paths = draft, paths
+        #: expressions that lead to what is only read
+        self._read = read
         #: options that choose something, whatever their help speaks of: `--dataset cifar10`
         self._choices = {name for each in (draft, *draft.others) for name in choices(each)}
         self._choices |= find_chosen(draft, options)
@@ -157,7 +161,7 @@ class Leftovers:
             if self._may_be_place(option, role) and _fits(role, option.name):
                 found.setdefault(option.shown, self._draft.line(option.call or self._draft.first))
         for node in self._draft.nodes:
-            if id(node) in self._done:
+            if id(node) in self._done or (role is Role.OUTPUT and self._is_read(node)):
                 continue
             if isinstance(node, cst.SimpleString) and self._is_handed(node):
                 if (role is Role.DATA and _NO_DATA.search(inner(node))) or not _fits(role, self._around(node)):
@@ -167,6 +171,12 @@ class Leftovers:
                 found.setdefault(shown, self._draft.line(node))
         here = [f"{shown} (line {line})" for shown, line in found.items()]
         return here or (list(self._of_other_files()) if role is Role.DATA else [])
+
+    def _is_read(self, node: cst.CSTNode) -> bool:
+        """Whether a place, or what it is put together of (`OUT / "x.npy"`), leads to what is only read."""
+        while isinstance(around := self._draft.parent(node), cst.BinaryOperation):
+            node = around
+        return any(id(each) in self._read for each in (node, *self._draft.below(node)))
 
     def _of_other_files(self) -> Iterator[str]:
         """Files that other files of the program name: data by their words, where nobody reads any."""

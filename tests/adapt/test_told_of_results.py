@@ -1,0 +1,42 @@
+"""What is said of results: nothing of places that are only read, and where the logs of several stints lie."""
+
+from __future__ import annotations
+
+import pytest
+from checked import adapt, said
+from programs import Program
+
+from outlast.migrate.engine import Kind
+
+FILES = "from pathlib import Path\nOUT_PATH = Path(__file__).parent / 'out'\n"
+LOOP = "w = 0\nfor epoch in range(3):\n    w = w + x\nprint(w)\n"
+HEAD = "import numpy as np\nfrom files import OUT_PATH\n"
+MADE = "import lightning as L\nmodule = L.LightningModule()\n"
+FIT = MADE + "{settings}\ntrainer = L.Trainer({given})\ntrainer.fit(module)\n"
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["x = np.load(OUT_PATH / 'x.npy')\n", "x_file = OUT_PATH / 'x.npy'\nx = np.load(x_file)\n"],
+)
+def test_a_place_of_another_file_that_is_only_read_is_none_of_results(read, tmp_path):
+    done = Program(tmp_path, files=FILES, train=HEAD + read + LOOP).adapt()
+    assert "not understood" not in said(done, Kind.DIFFERS)
+    assert "the script saves nothing" in said(done, Kind.DIFFERS)
+
+
+def test_a_place_of_another_file_that_something_unknown_takes_is_named(tmp_path):
+    train = HEAD + "x = np.load('in/x.npy')\n" + LOOP + "keep(w, OUT_PATH / 'w.npy')\n"
+    done = Program(tmp_path, files=FILES, train=train).adapt()
+    assert "OUT_PATH / 'w.npy' (line 8)" in said(done, Kind.DIFFERS)
+
+
+def test_logs_of_a_trainer_of_settings_are_said_to_lie_apart():
+    done = adapt(FIT.format(settings='settings = {"max_epochs": 3}', given="**settings"))
+    assert "logs lie in a folder of their own" in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize("given", ["**settings", "logger=settings['logger']"])
+def test_settings_may_have_a_logger_that_does_not_count(given):
+    done = adapt(FIT.format(settings='settings = {"logger": False}', given=given))
+    assert "logs lie" not in said(done, Kind.DIFFERS)
