@@ -1,11 +1,17 @@
-"""Arrays that something else holds as well: `rows = TensorDataset(points, labels)`, where rounds set `labels[4]`."""
+"""Arrays that something else holds as well: `rows = TensorDataset(points, labels)`, where rounds set `labels[4]`.
+
+Others are handed in, or have two names, and are changed where they lie (`def fit(weights): … weights += step`): whoever
+holds them reads them when the loop is done, so they get their content back in the same place.
+"""
 
 from __future__ import annotations
 
 import libcst as cst
 
+from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.arrays import is_array
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.scopes import parameters
 from outlast.migrate.tree import tail
 
 
@@ -26,3 +32,61 @@ def is_held_elsewhere(values: Values, name: str) -> bool:
         for call in draft.calls(node)
         for arg in call.args
     )  # fmt: skip
+
+
+def is_changed_in_place(values: Values, name: str) -> bool:
+    """Whether rounds change what the function was handed, or what another name holds, and make nothing else of it."""
+    if _is_rebound(values, name):
+        return False
+    made = [value for _, value in values.bindings.get(name, ())]
+    if made:
+        return len(made) == 1 and isinstance(made[0], cst.Name) and not _is_number(values, made[0].value)
+    return isinstance(values.scope, cst.FunctionDef) and name in parameters(values.scope)
+
+
+def _is_rebound(values: Values, name: str) -> bool:
+    """`w = w - step` makes another array, of which nobody else knows."""
+    nodes = values.draft.below(values.loop.node.body)
+    bound = (node for node in nodes if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.For | cst.NamedExpr))
+    return any(isinstance(each, cst.Name) and each.value == name for node in bound for each in _targets(node.target))
+
+
+def _targets(target: cst.CSTNode) -> list[cst.CSTNode]:
+    if isinstance(target, cst.Tuple | cst.List):
+        return [part for element in target.elements for part in _targets(element.value)]
+    return [target]
+
+
+def _is_number(values: Values, name: str) -> bool:
+    made = [value for _, value in values.bindings.get(name, ())]
+    return bool(made) and all(isinstance(each, cst.Integer | cst.Float) for each in made)
+
+
+def fill_line(draft: Draft, name: str, kept: str) -> str:
+    """The line that puts back what was kept: into an array or container that is there, else under its name."""
+    (fill,) = draft.once("fill_in_place", lambda: _add_helper(draft))
+    return f"{name} = {fill}({name}, {kept})"
+
+
+def _add_helper(draft: Draft) -> tuple[str]:
+    fill = draft.free("fill_in_place")
+    draft.add_on_top(
+        [
+            "",
+            f"def {fill}(held, kept):",
+            '    """What others hold, too, gets its content back where it is; a number is another one each time."""',
+            '    is_array = type(held).__module__ == "numpy" and hasattr(held, "__setitem__")',
+            "    if type(held) is not type(kept) or not (is_array or isinstance(held, (list, dict))):",
+            "        return kept",
+            "    if is_array and (held.shape != kept.shape or held.dtype != kept.dtype):",
+            "        return kept",
+            "    if isinstance(held, dict):",
+            "        held.clear()",
+            "        held.update(kept)",
+            "    else:",
+            "        held[... if is_array else slice(None)] = kept",
+            "    return held",
+            "",
+        ]
+    )
+    return (fill,)

@@ -13,7 +13,7 @@ from outlast.adapt.resuming.aliases import weights_of, with_weights
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.filled import filled_lines
 from outlast.adapt.resuming.generators import random_sources
-from outlast.adapt.resuming.held_arrays import is_held_elsewhere
+from outlast.adapt.resuming.held_arrays import fill_line, is_changed_in_place, is_held_elsewhere
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.modes import mode_lines, mode_pairs
 from outlast.adapt.resuming.ranks import are_several, first_lines
@@ -167,7 +167,7 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
         f'    with open({names.path}, "rb") as {held}:',
         f"        {names.state} = pickle.load({held})",
         *count_lines(values, names),
-        *(f"    {line}" for name in state.kept for line in _plainly(draft, name, state, names)),
+        *(f"    {line}" for name in state.kept for line in _plainly(values, name, state, names)),
         *sometimes_lines(values, names),
         *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
         *cut_lines(state.files, names.state),
@@ -299,7 +299,7 @@ def _random_lines(draft: Draft, values: Values, names: Names, lines: list[str]) 
 def _kept_lines(name: str, values: Values, state: State, names: Names, torch: str) -> list[str]:
     put = [f"{put_at(name, state)} = {_put_back(name, values, state, names, torch)}"]
     if name in state.filled:
-        put = _plainly(values.draft, name, state, names)
+        put = filled_lines(values.draft, name, names.at(name))
     elif is_held_elsewhere(values, name):
         put = [f"{name}[...] = {names.at(name)}"]
     return _under(_holder_of(name, state), put, state)
@@ -317,9 +317,11 @@ def _put_back(name: str, values: Values, state: State, names: Names, torch: str)
     return f"{kept}.to({name}.device) if {torch}.is_tensor({name}) else {kept}"
 
 
-def _plainly(draft: Draft, name: str, state: State, names: Names) -> list[str]:
+def _plainly(values: Values, name: str, state: State, names: Names) -> list[str]:
     kept = names.at(name)
-    return filled_lines(draft, name, kept) if name in state.filled else [f"{name} = {kept}"]
+    if name in state.filled:
+        return filled_lines(values.draft, name, kept)
+    return [fill_line(values.draft, name, kept) if is_changed_in_place(values, name) else f"{name} = {kept}"]
 
 
 def put_at(name: str, state: State) -> str:

@@ -1,0 +1,55 @@
+"""Arrays and containers that rounds change where they lie, and that somebody else reads when the loop is done."""
+
+from __future__ import annotations
+
+import pytest
+from checked import adapt_plainly
+
+HEAD = """
+import numpy as np
+
+def step(held):
+    held[1] += 2
+
+def fit(weights, seen, first, n):
+    alias = weights
+    for epoch in range(n):
+        {change}
+        print("epoch", epoch, flush=True)
+
+weights, seen, first = np.zeros(3), {{0: 0}}, [0, 0]
+fit(weights, seen, first, 4)
+print(weights.tolist(), seen, first)
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["weights += epoch", "alias -= epoch", "weights[0] += epoch", "seen[epoch] = epoch", "first[1] += epoch",
+     "step(weights)"],
+)  # fmt: skip
+def test_what_is_handed_in_and_changed_where_it_lies_is_whole_behind_the_loop(change, run, tmp_path):
+    text = HEAD.format(change=change)
+    done, lines = adapt_plainly(text), run(text).output.splitlines()
+    assert run(done.text).output.splitlines() == lines
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert run(done.text, env=env, kill_after=2).was_killed
+    assert run(done.text, env=env).output.splitlines()[-1] == lines[-1]
+
+
+def test_an_array_with_two_names_is_filled_for_both():
+    done = adapt_plainly("import numpy as np\na = np.zeros(3)\nw = a\nfor epoch in range(4):\n    w += 1\nprint(a)\n")
+    assert 'w = fill_in_place(w, resumed["w"])' in done.text
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        # nobody else knows of a new array
+        "import numpy as np\na = np.zeros(3)\nw = a\nfor epoch in range(4):\n    w = w + 1\nprint(a, w)\n",
+        "import numpy as np\nw = np.zeros(3)\nfor epoch in range(4):\n    w += 1\nprint(w)\n",
+        "start = 0\ntotal = start\nfor epoch in range(4):\n    total += 1\nprint(total)\n",
+    ],
+)
+def test_what_nobody_else_holds_is_set_by_its_name(script):
+    assert "fill_in_place" not in adapt_plainly(script).text
