@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from checked import adapt_plainly
+from torch_stage import HEAD as TORCH_HEAD
+from torch_stage import STEP
 
 HEAD = """
 import numpy as np
@@ -20,6 +22,22 @@ def fit(weights, seen, first, n):
 weights, seen, first = np.zeros(3), {{0: 0}}, [0, 0]
 fit(weights, seen, first, 4)
 print(weights.tolist(), seen, first)
+"""
+
+HANDED = """
+import numpy as np
+
+def train(model, losses, counts, best, n):
+    optimizer = torch.optim.SGD(model.parameters())
+    for epoch in range(n):
+        losses[epoch] = sum(step(model, optimizer, x, y) for x, y in POINTS)
+        counts[0] += epoch
+        best["epoch"] = epoch
+        print("epoch", epoch)
+
+losses, counts, best = np.zeros(5), [0] * 2, {"first": 1}
+train(nn.Linear(1, 1), losses, counts, best, 5)
+print(losses.tolist(), counts, best)
 """
 
 
@@ -48,8 +66,17 @@ def test_an_array_with_two_names_is_filled_for_both():
         # nobody else knows of a new array
         "import numpy as np\na = np.zeros(3)\nw = a\nfor epoch in range(4):\n    w = w + 1\nprint(a, w)\n",
         "import numpy as np\nw = np.zeros(3)\nfor epoch in range(4):\n    w += 1\nprint(w)\n",
+        "def fit(n, step):\n    for epoch in range(n):\n        step += 1\n        print(step)\nfit(4, 0)\n",
         "start = 0\ntotal = start\nfor epoch in range(4):\n    total += 1\nprint(total)\n",
     ],
 )
 def test_what_nobody_else_holds_is_set_by_its_name(script):
     assert "fill_in_place" not in adapt_plainly(script).text
+
+
+def test_a_training_of_torch_fills_what_it_is_handed(run, tmp_path):
+    text = TORCH_HEAD + STEP + HANDED
+    done, lines = adapt_plainly(text), run(text).output.splitlines()
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert run(done.text, env=env, kill_after=2).was_killed
+    assert run(done.text, env=env).output.splitlines()[-1] == lines[-1]

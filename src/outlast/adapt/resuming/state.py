@@ -302,6 +302,8 @@ def _kept_lines(name: str, values: Values, state: State, names: Names, torch: st
         put = filled_lines(values.draft, name, names.at(name))
     elif is_held_elsewhere(values, name):
         put = [f"{name}[...] = {names.at(name)}"]
+    elif name not in state.outer and is_changed_in_place(values, name):
+        put = [fill_line(values.draft, name, _put_back(name, values, state, names, torch))]
     return _under(_holder_of(name, state), put, state)
 
 

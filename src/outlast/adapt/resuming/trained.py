@@ -13,6 +13,7 @@ from outlast.adapt.resuming.called import whole_of
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
 from outlast.adapt.resuming.filled import filled_parameters
+from outlast.adapt.resuming.held_arrays import changed_parameters
 from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_container, is_plain, kept_values, leave_missing
 from outlast.adapt.resuming.late import is_reset, made_late
 from outlast.adapt.resuming.loaders import loader_generators
@@ -93,7 +94,8 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     helpers = [name for name in found.loaded if (call := uses.made(name)) is not None and is_helper(name, call)]
     refuse_replaced(draft, values, [*optimized, *helpers])
     filled = [name for name in filled_parameters(draft, values) if name not in {*found.names, *tensors, *anew}]
-    kept = tuple(dict.fromkeys([*kept, *filled]))
+    changed = [name for name in changed_parameters(draft, values) if name not in {*found.names, *tensors, *anew}]
+    kept = tuple(dict.fromkeys([*kept, *filled, *changed]))
     holders = {name.rpartition(".")[0] for name in kept} - {""}
     for name, made in found.asked.items():
         if made:
