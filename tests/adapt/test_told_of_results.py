@@ -40,3 +40,16 @@ def test_logs_of_a_trainer_of_settings_are_said_to_lie_apart():
 def test_settings_may_have_a_logger_that_does_not_count(given):
     done = adapt(FIT.format(settings='settings = {"logger": False}', given=given))
     assert "logs lie" not in said(done, Kind.DIFFERS)
+
+
+def test_all_stints_have_the_folder_of_curves_that_the_first_one_named_by_the_clock():
+    done = adapt("""
+        import datetime, os
+        import tensorflow as tf
+        logs = os.path.join("logs", datetime.datetime.now().strftime("%Y%m%d-%H%M%S"))
+        curves = tf.keras.callbacks.TensorBoard(log_dir=logs)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile("adam", "mse")
+        model.fit(x, y, epochs=3, callbacks=[curves])
+    """)
+    assert 'first_name(datetime.datetime.now().strftime("%Y%m%d-%H%M%S"), ' in done.text

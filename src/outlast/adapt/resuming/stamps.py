@@ -29,7 +29,7 @@ _SAVES = {"save_weights": ("filepath", 0), "save_checkpoint": ("ckpt_file_name",
 #: (keyword, place) of what callbacks of Keras and Estimators of TensorFlow write to
 _TAKERS = {
     "ModelCheckpoint": ("filepath", 0), "CSVLogger": ("filename", 0), "Estimator": ("model_dir", 1),
-    "RunConfig": ("model_dir", 0),
+    "RunConfig": ("model_dir", 0), "TensorBoard": ("log_dir", 0),
 }  # fmt: skip
 _DEPTH = 4
 
