@@ -41,3 +41,18 @@ def test_what_is_put_behind_a_folder_makes_it_one_and_its_backslashes_are_told(i
 def test_slashes_behind_a_folder_of_windows_are_well():
     done = adapt(TEXT.format(images='ROOT + "/images"', masks='ROOT + "/masks"'))
     assert 'ROOT = contract.data_url or r"D:' in done.text and "backslash" not in said(done, Kind.DIFFERS)
+
+
+def test_a_folder_of_windows_within_another_one_lies_within_it_there_too():
+    text = TEXT.format(images='r"D:\\sets\\cracks\\images"', masks='ROOT + "/masks"')
+    done = adapt(text)
+    assert 'ROOT = contract.data_url or r"D:' in done.text
+    assert 'os.path.join(contract.data_url, "images") if contract.data_url' in done.text
+    assert "--data_url must hold images" in said(done, Kind.DIFFERS)
+
+
+def test_folders_of_windows_beside_each_other_have_their_last_names():
+    text = TEXT.format(images='r"D:\\sets\\images"', masks='r"E:\\more\\masks"').replace("ROOT =", "UNUSED =")
+    done = adapt(text)
+    assert 'os.path.join(contract.data_url, "images")' in done.text
+    assert "--data_url must hold images, masks" in said(done, Kind.DIFFERS)

@@ -40,15 +40,35 @@ def _root(site: Site) -> str:
     return "/".join(site.folders)
 
 
-def last_name(site: Site) -> str:
-    return _SLASHES.split(site.text.rstrip("\\/"))[-1]
+def name_below(site: Site, every: Sequence[Site]) -> str:
+    """What a path of Windows is called below the contract's folder; empty where it is that folder itself.
+
+    What lies in the folder of another site goes with that folder, in whichever file it is written.
+    """
+    opaque = [each for each in every if each.is_opaque]
+    own = _names(site)
+    around = min(
+        (_names(each) for each in opaque if each.is_folder and _is_in(own, _names(each))), key=len, default=own
+    )
+    is_whole = len(opaque) == len(every) and all(_is_in(_names(each), around) for each in every)
+    is_root = is_whole and (around != own or site.is_folder)
+    return "/".join([*([] if is_root else around[-1:]), *own[len(around) :]])
 
 
-def tell_last_names(draft: Draft, opaque: Sequence[Site], role: Role, name: str) -> None:
+def _names(site: Site) -> list[str]:
+    return _SLASHES.split(site.text.rstrip("\\/"))
+
+
+def _is_in(names: Sequence[str], folder: Sequence[str]) -> bool:
+    return list(names[: len(folder)]) == list(folder)
+
+
+def tell_last_names(draft: Draft, opaque: Sequence[Site], every: Sequence[Site], role: Role, name: str) -> None:
     """Of places of Windows in several folders: that the contract's one must hold them by their last names."""
-    folders = {tuple(_SLASHES.split(site.text.rstrip("\\/"))[:-1]) for site in opaque}
-    if role is Role.OUTPUT or len(folders) < 2:
+    told = [site for site in every if site.is_opaque]
+    folders = {tuple(_names(site)[:-1]) for site in told}
+    if role is Role.OUTPUT or not opaque or len(folders) < 2:
         return
-    held = ", ".join(sorted({last_name(site) for site in opaque}))
+    held = ", ".join(sorted({name_below(site, every).partition("/")[0] for site in told} - {""}))
     said = f"what lay in several places is looked for by its last name: --{name} must hold {held}"
     draft.say(Kind.DIFFERS, "paths", opaque[0].literal, said)

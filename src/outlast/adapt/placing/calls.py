@@ -10,6 +10,7 @@ from outlast.adapt.needs import Role
 READS = {
     "numpy.load": (0, "file"), "numpy.loadtxt": (0, "fname"), "numpy.genfromtxt": (0, "fname"),
     "numpy.fromfile": (0, "file"), "numpy.memmap": (0, "filename"), "h5py.File": (0, "name"), "cv2.imread": (0, ""),
+    "cv2.VideoCapture": (0, ""),
     "PIL.Image.open": (0, ""), "scipy.io.loadmat": (0, ""), "scipy.sparse.load_npz": (0, "file"),
     "gzip.open": (0, "filename"), "bz2.open": (0, "filename"), "lzma.open": (0, "filename"), "glob.glob": (0, ""),
     "glob.iglob": (0, ""), "tensorflow.data.TFRecordDataset": (0, "filenames"), "sqlite3.connect": (0, "database"),

@@ -21,6 +21,7 @@ from outlast.adapt.needs import Role, old_place
 from outlast.adapt.placing.flags import is_flagged
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.folders import is_result
+from outlast.adapt.placing.listed_folders import every_mention, fitting, is_listed, longer_paths, spelled_alike
 from outlast.adapt.placing.paths import Paths
 from outlast.adapt.placing.places import Places
 from outlast.adapt.placing.roles import by_look
@@ -67,6 +68,7 @@ class Delivered:
     use: Use
     role: Role
     instead: str = ""  # where a whole folder lay that cannot be told from the contract's, as an expression
+    is_only_read: bool = False  # a folder that is listed, and nothing is written to
 
 
 def find_delivered(
@@ -102,7 +104,8 @@ def find_delivered(
         if is_model and use.literal is None and not instead:
             continue
         role = by_look(use, flow.full(use).replace(UNKNOWN, ""))
-        found[id(use.sink.path)] = Delivered(use, role, instead)
+        is_only_read = is_listed(use.sink.call) and not seen.may_be_written(use)
+        found[id(use.sink.path)] = Delivered(use, role, instead, is_only_read)
         for asked in ways:
             if asked.role is None and is_result(paths, asked) and _asks_for(draft, flow, asked, use):
                 found.setdefault(id(asked.sink.path), Delivered(asked, role))
@@ -314,8 +317,11 @@ def look_elsewhere(
     if not all(each.instead for each in found):
         _add_helper(draft, found[0].use.sink.call)
     places = Places(Role.OUTPUT, paths.sites.get(Role.OUTPUT, []), paths.wraps.get(Role.OUTPUT, []))
+    looked_for: set[int] = set()
     for each in found:
         node = each.use.sink.path
+        if id(node) in looked_for:
+            continue
         if each.instead:
             weights = f"{values[each.role].at(node)} or " if each.role in values else ""
             draft.enclose(node, f"({weights}({each.instead} if {output.at(node)} else ", "))")
@@ -330,7 +336,14 @@ def look_elsewhere(
             given.append(brought)
             # A folder of weights that is given stands for any; one of data must have the name.
             given[1] = f"None if {brought} else {given[1]}" if _is_model(each.use) else given[1]
-        draft.enclose(node, f"{HELPER}(", f", {', '.join(given)})")
+        mentions = every_mention(draft, node) if each.is_only_read else [node]
+        for mention in mentions:
+            draft.enclose(mention, f"{HELPER}(", fitting(draft, mention, f", {', '.join(given)})"))
+        for first, last in longer_paths(draft, node) if each.is_only_read else ():
+            draft.insert(draft.start(first), f"{HELPER}(os.path.join(")
+            draft.insert(draft.span(last)[1], fitting(draft, last, f"), {', '.join(given)})"))
+        if mentions != [node]:
+            looked_for |= {id(other) for other in spelled_alike(draft, node)}
         also = [f"in --{names[each.role]}"] * (each.role in values) + ["where it was"] * (before != "None")
         said = f"{draft.source(node)} is looked for " + ", then ".join([f"in --{names[Role.OUTPUT]}", *also])
         advice = f"declare it: outlast run … --data {names[each.role]}=PLACE" if each.role in values else ""

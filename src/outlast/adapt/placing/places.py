@@ -16,7 +16,7 @@ import libcst as cst
 from outlast.adapt.arguments.setup import Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
-from outlast.adapt.placing.apart import by_name, is_way, last_name, tell_last_names
+from outlast.adapt.placing.apart import by_name, is_way, name_below, tell_last_names
 from outlast.adapt.placing.executed import set_again
 from outlast.adapt.placing.made_elsewhere import is_made_by_function
 from outlast.adapt.placing.on_the_way import make_on_the_way
@@ -66,8 +66,7 @@ class Places:
 
     def opaque(self, site: Site) -> str:
         """The name of a place of Windows below the contract's folder; empty where it is the one folder itself."""
-        is_only = len({each.text for each in self.every}) == 1
-        return "" if is_only and site.is_folder else last_name(site)
+        return name_below(site, self.every)
 
     def tops(self) -> list[str]:
         """The folders that the contract's must hold, where they have nothing in common, or begin at different ones."""
@@ -140,7 +139,7 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
     opaque = [site for site in sites if site.is_opaque]
     for site in opaque:
         _change(draft, site.literal, _of_elsewhere(draft, site, value.at(site.literal), places.opaque(site)), name)
-    tell_last_names(draft, opaque, role, name)
+    tell_last_names(draft, opaque, places.every, role, name)
     sites = [site for site in sites if not site.is_opaque]
     if places.is_beside:
         found = [site for site in sites if site.is_folder and not site.is_open and not site.is_here]
