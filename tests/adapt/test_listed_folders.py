@@ -62,6 +62,12 @@ def test_a_text_that_names_a_listed_folder_keeps_its_quotes():
     assert "f\"{find_delivered(folder, contract.train_url, 'everything', contract.data_url)}\"" in done.text
 
 
+def test_folders_of_several_names_are_no_file_that_is_saved_beside_them():
+    make = MADE + '\nmore = Rows(BASE, "val")'
+    done = adapt(TEXT.format(setup="folder = os.path.join(root, split)", folder="folder", make=make))
+    assert "folder = find_delivered(os.path.join(root, split), " in done.text
+
+
 def test_a_listed_folder_that_is_written_to_stays_where_it_is():
     more = MADE + '\nnp.save(os.path.join(BASE, "train", "mean.npy"), 0.0)'
     done = adapt(TEXT.format(setup="folder = os.path.join(root, split)", folder="folder", make=more))

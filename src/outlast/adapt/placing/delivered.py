@@ -168,6 +168,8 @@ class _Order:
         mine, other = _pattern(self._flow, use), _pattern(self._flow, written)
         if written.sink.is_folder or (written.sink.is_guess and written.is_folder):
             mine, other = mine.rstrip("/") + "/", other.rstrip("/") + "/\0"  # anything may be written there
+        if is_listed(use.sink.call):
+            mine = mine.rstrip("/") + "/\0"  # a file beside the folder is none of it, whatever their names are
         is_inside = use.sink.is_folder and other.startswith(mine.rstrip("/") + "/")
         is_found = "*" in mine and fnmatch.fnmatch(other, mine)
         return is_inside or is_found or is_spelled_out(mine, other) or _fits(mine, other) or _fits(other, mine)
