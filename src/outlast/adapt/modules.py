@@ -50,7 +50,7 @@ class Found(NamedTuple):
     modules: list[Module]  # nearest first
     is_shared: bool = False  # one of them imports the script itself
     #: files that this Python cannot parse, with the line: what they import is not known
-    unread: list[tuple[str, int]] = []  # noqa: RUF012 - never changed
+    unread: Sequence[tuple[str, int]] = ()
 
 
 def find_modules(script: str, text: str, read: Read) -> Found:
