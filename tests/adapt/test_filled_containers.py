@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from programs import Program
 
 POINTS = "[(at / 8, at / 4 + 1) for at in range(8)]"
@@ -83,7 +84,7 @@ def test_an_object_that_is_called_like_a_list_stays_as_it_is(tmp_path):
         """,
     )
     program.adapt()
-    assert "fill_again" not in program.text("fit.py")
+    assert "fill_in_place" not in program.text("fit.py")
 
 
 def test_a_training_that_a_third_file_repeats_is_refused_where_it_reads_what_the_next_writes(tmp_path):
@@ -142,3 +143,26 @@ def test_files_that_a_function_of_the_script_sorts_need_not_be_sorted_again(tmp_
     )
     done = program.adapt()
     assert not any("another order" in finding.message for finding in done.findings)
+
+
+@pytest.mark.parametrize(("made", "read"), [("deque(maxlen=2)", "list(seen)"), ("set()", "sorted(seen)")])
+def test_queues_and_sets_that_are_handed_in_get_back_what_was_in_them(made, read, tmp_path):
+    fit = FIT.replace('    for part in ("train", "val"):\n            seen[part]["loss"]', "    seen")
+    if made == "set()":
+        fit = fit.replace("seen.append", "seen.add")
+    program = Program(
+        tmp_path / "code",
+        fit=fit,
+        train=f"""
+            import torch
+            from collections import deque
+            from fit import fit
+
+            seen = {made}
+            fit(torch.nn.Linear(1, 1), {POINTS}, seen)
+            print({read})
+        """,
+    )
+    whole = program.run()
+    assert not program.adapt().by_hand
+    assert _resumed(program, tmp_path / "out", "epoch 1").lines[-1] == whole.lines[-1]

@@ -167,3 +167,31 @@ def test_fields_that_are_set_together_go_on_with_tensorflow():
         Trainer().train()
     """)
     assert "(epoch, self.optimizer, self.model, self.best, self.seen)" in said(done, Kind.CHANGED)
+
+
+TABLE = """
+    import random
+    import numpy as np
+    table = np.zeros((6, 2))
+    for NAME in range(END):
+        at, moves = 0, 0
+        while at < 5:
+            move = int(random.random() < 0.7)
+            table[at, move] += 0.5 * (table[max(0, at + 2 * move - 1)].max() - table[at, move] - 1)
+            at, moves = max(0, at + 2 * move - 1), moves + 1
+        print(NAME, moves, round(table.sum(), 6))
+    print(table.tolist())
+"""
+
+
+@pytest.mark.parametrize(("name", "end"), [("episode", "8"), ("e", "n_episodes"), ("i", "GAMES")])
+def test_a_table_that_short_episodes_fill_is_not_saved_after_each_of_them(name, end, tmp_path):
+    numbers = f"import random\nrandom.seed(1)\n{end if end.isidentifier() else 'end'} = 8\n"
+    text = numbers + textwrap.dedent(TABLE).replace("NAME", name).replace("END", end)
+    done = adapt(text)
+    assert "resume_due" in done.text
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    whole = play(text, tmp_path)
+    assert play(done.text, tmp_path, env=env, kill_after=4).was_killed
+    assert play(done.text, tmp_path, env=env).output.splitlines() == whole.output.splitlines()[1:]
+    assert play(done.text, tmp_path, env=env).output.splitlines() == whole.output.splitlines()[-1:]

@@ -18,6 +18,8 @@ from outlast.adapt.resuming.visible import Visible
 from outlast.migrate.tree import tail
 
 _FILLS = frozenset("append extend insert setdefault appendleft extendleft".split())
+#: Meters have these too, so they tell something only of what is known to be a set or a dictionary.
+_MAY_FILL = frozenset({"add", "update"})
 _HELD = (cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp)
 _MAKERS = frozenset({"list", "dict", "set", "defaultdict", "deque", "OrderedDict", "Counter"})
 
@@ -65,7 +67,7 @@ def _filled_in(draft: Draft, body: cst.CSTNode, name: str, seen: set[tuple[int, 
         return
     seen.add((id(body), name))
     for call in draft.calls(body):
-        if isinstance(call.func, cst.Attribute) and tail(call.func) in _FILLS and _root(call.func.value) == name:
+        if isinstance(call.func, cst.Attribute) and _fills(call.func) and _root(call.func.value) == name:
             yield call.func.value
         home, function = _called(draft, call) if _hands_on(call, name) else (draft, None)
         if function is None:
@@ -75,6 +77,10 @@ def _filled_in(draft: Draft, body: cst.CSTNode, name: str, seen: set[tuple[int, 
             if given and not arg.star and _root(arg.value) == name:
                 found = list(_filled_in(home, function.body, given, seen))
                 yield from [arg.value] if found and isinstance(arg.value, cst.Subscript) else found
+
+
+def _fills(method: cst.Attribute) -> bool:
+    return tail(method) in _FILLS or (tail(method) in _MAY_FILL and isinstance(method.value, cst.Name))
 
 
 def _called(draft: Draft, call: cst.Call) -> tuple[Draft, cst.FunctionDef | None]:
@@ -91,24 +97,3 @@ def _root(node: cst.CSTNode) -> str:
     while isinstance(node, cst.Subscript):
         node = node.value
     return node.value if isinstance(node, cst.Name) else ""
-
-
-def filled_lines(draft: Draft, name: str, kept: str) -> list[str]:
-    """The line that puts what was kept of a container back into it."""
-    (fill,) = draft.once("fill_again", lambda: _add_helper(draft))
-    return [f"{fill}({name}, {kept})"]
-
-
-def _add_helper(draft: Draft) -> tuple[str]:
-    fill = draft.free("fill_again")
-    draft.add_on_top(
-        [
-            "",
-            f"def {fill}(held, kept):",
-            '    """What others hold, too, gets back what was in it where it is."""',
-            "    held.clear()",
-            '    (held.update if hasattr(held, "update") else held.extend)(kept)',
-            "",
-        ]
-    )
-    return (fill,)

@@ -1,7 +1,7 @@
 """How often the state of a training is saved.
 
-A round that is an epoch ends with a checkpoint. A round that is one step of an optimizer may take less time than saving
-does; then saving takes at most a twentieth of the time.
+A round that is an epoch ends with a checkpoint. A round that is one step of an optimizer, or one game that fills a table,
+may take less time than saving does; then saving takes at most a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _SECONDS = 30
 _BESIDE = re.compile(r"(?:\w*_)?(?:sched\w*|scheduler|profiler|prof|env|envs|pbar|bar|warmup\w*|ema|lr_\w+)", re.I)
 _STEPS = frozenset({"apply_gradients", "train_on_batch", "partial_fit", "optimize_parameters", "train_one_step"})
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp)
+#: Rounds of plain Python that are short by what they are called, also with loops inside: a game of a table of values.
+_EPISODES = re.compile(r"(?i)(?:episode|(?:\b|_)(?:epi|game))s?(?:_|\b)")
 #: Rounds that are long by what they are called.
 _LONG = re.compile(r"(?:\w+_)?(?:n?epochs?|ep|e|gen|generation|episodes?|rounds?|trial)(?:_\w+)?", re.I)
 
@@ -29,13 +31,20 @@ def is_quick(draft: Draft, values: Values, kind: str, steps: frozenset[str] = fr
     """Whether a round is one step; `steps` are called to make one, beside what every script calls so."""
     body = values.loop.node.body
     if kind == "plain":
-        return not _LONG.fullmatch(values.loop.variable) and not any(
+        return _are_episodes(draft, values) or not _LONG.fullmatch(values.loop.variable) and not any(
             isinstance(node, cst.For | cst.While) for node in draft.below(body)
         )
     depths = list(_steps(draft, body, {values.loop.node.body}, kind, steps))
     if not depths and kind == "torch":  # it changes its weights by itself: `p.data -= rate * p.grad`
         depths = list(_steps(draft, body, {values.loop.node.body}, "backward", steps))
     return bool(depths) and not any(depths)
+
+
+def _are_episodes(draft: Draft, values: Values) -> bool:
+    """`for e in range(EPISODES)`: thousands of them, and a state that may be a large table."""
+    loop = values.loop
+    said = draft.source(loop.stop) if loop.stop is not None else ""
+    return _EPISODES.search(f"{loop.variable} {said}") is not None
 
 
 def _steps(

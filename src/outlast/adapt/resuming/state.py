@@ -11,7 +11,6 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead
 from outlast.adapt.resuming.aliases import weights_of, with_weights
 from outlast.adapt.resuming.begun import cut_lines, size_pairs
-from outlast.adapt.resuming.filled import filled_lines
 from outlast.adapt.resuming.generators import random_sources
 from outlast.adapt.resuming.held_arrays import fill_line, is_changed_in_place, is_held_elsewhere
 from outlast.adapt.resuming.loops import Values
@@ -299,7 +298,7 @@ def _random_lines(draft: Draft, values: Values, names: Names, lines: list[str]) 
 def _kept_lines(name: str, values: Values, state: State, names: Names, torch: str) -> list[str]:
     put = [f"{put_at(name, state)} = {_put_back(name, values, state, names, torch)}"]
     if name in state.filled:
-        put = filled_lines(values.draft, name, names.at(name))
+        put = [fill_line(values.draft, name, names.at(name))]
     elif is_held_elsewhere(values, name):
         put = [f"{name}[...] = {names.at(name)}"]
     elif name not in state.outer and is_changed_in_place(values, name):
@@ -321,9 +320,8 @@ def _put_back(name: str, values: Values, state: State, names: Names, torch: str)
 
 def _plainly(values: Values, name: str, state: State, names: Names) -> list[str]:
     kept = names.at(name)
-    if name in state.filled:
-        return filled_lines(values.draft, name, kept)
-    return [fill_line(values.draft, name, kept) if is_changed_in_place(values, name) else f"{name} = {kept}"]
+    is_filled = name in state.filled or is_changed_in_place(values, name)
+    return [fill_line(values.draft, name, kept) if is_filled else f"{name} = {kept}"]
 
 
 def put_at(name: str, state: State) -> str:
