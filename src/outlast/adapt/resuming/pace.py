@@ -1,7 +1,7 @@
 """How often the state of a training is saved.
 
-A round that is an epoch ends with a checkpoint. A round that is one step of an optimizer, or one game that fills a table,
-may take less time than saving does; then saving takes at most a twentieth of the time.
+A round that is an epoch ends with a checkpoint. A round that is one step of an optimizer, or one game that fills a
+table, may take less time than saving does; then saving takes at most a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def is_quick(draft: Draft, values: Values, kind: str, steps: frozenset[str] = fr
     """Whether a round is one step; `steps` are called to make one, beside what every script calls so."""
     body = values.loop.node.body
     if kind == "plain":
-        return _are_episodes(draft, values) or not _LONG.fullmatch(values.loop.variable) and not any(
-            isinstance(node, cst.For | cst.While) for node in draft.below(body)
-        )
+        has_loops = any(isinstance(node, cst.For | cst.While) for node in draft.below(body))
+        is_long = has_loops or _LONG.fullmatch(values.loop.variable) is not None
+        return not is_long or _are_episodes(draft, values)
     depths = list(_steps(draft, body, {values.loop.node.body}, kind, steps))
     if not depths and kind == "torch":  # it changes its weights by itself: `p.data -= rate * p.grad`
         depths = list(_steps(draft, body, {values.loop.node.body}, "backward", steps))
