@@ -98,3 +98,41 @@ def test_what_is_called_behind_the_parser_leaves_that_as_it_is(train, tmp_path):
     program = Program(tmp_path, train=train, rows=READ)
     program.adapt()
     assert "contract_parser" not in program.text("train.py")
+
+
+BELOW_LINES = """
+    import os
+    import sys
+    import torch
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    if here.endswith("examples"):
+        sys.path.append(os.path.dirname(here))
+        os.chdir(os.path.dirname(here))
+
+    from rows import given
+
+    model = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        for x, y in given.points:
+            STEP
+        print("epoch", epoch, loss.item())
+    torch.save(model.state_dict(), "model.pt")
+"""
+
+
+def test_an_import_may_stand_below_lines_that_are_none(tmp_path):
+    modules = SHAPES["an object that is made when its module is imported"][1]
+    program = Program(tmp_path / "code", train=BELOW_LINES, **modules)
+    (program.folder / "data").mkdir()
+    (program.folder / "data" / "points.csv").write_text(POINTS)
+    expected = program.run()
+    assert expected.code == 0, expected.error
+    program.adapt()
+    plain = program.run()
+    assert plain.lines == expected.lines, plain.error
+    (program.folder / "data").rename(tmp_path / "given")
+    there = program.run("--data_url", str(tmp_path / "given"), "--train_url", str(tmp_path / "results"))
+    assert there.lines == expected.lines, there.error
+    assert (tmp_path / "results" / "model.pt").exists()

@@ -139,6 +139,8 @@ class Script:
         early = parsing_import(self.draft) if native is None else None
         early = min((each for each in (early, before) if each is not None), key=self.draft.start, default=None)
         takes = native is not None or early is not None or reads_command_line(self.draft)
+        if early is not None and self.draft.start(early) >= self.draft.start(self.draft.first):
+            early = None  # the parser at the top, which other lines there read, comes before that import as it is
         # A process that is started anew finds the options taken from its command line.
         is_inherited = takes and starts_processes(self.draft)
         handed = [self.needs.options[role] for role in self.needs.options if role in self._around.roles]
