@@ -16,6 +16,7 @@ from outlast.adapt.placing.choosing import find_chosen
 from outlast.adapt.placing.configs import Entry, take_entries
 from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.given_settings import is_settings
+from outlast.adapt.placing.held_places import by_place
 from outlast.adapt.placing.implied import Implied, find_implied
 from outlast.adapt.placing.kept_places import add_kept
 from outlast.adapt.placing.keras_archives import is_unpacked_there
@@ -45,7 +46,6 @@ from outlast.adapt.placing.siblings import add_siblings
 from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights, reads_itself
 from outlast.adapt.placing.sites import Site, text_of
 from outlast.adapt.placing.sources import Literal, Use
-from outlast.adapt.placing.spelling import UNKNOWN
 from outlast.adapt.placing.travelling import lies_among, may_travel
 from outlast.adapt.placing.windows import tell_windows
 from outlast.adapt.placing.words import Words, Wrap, find_unknown, is_unseen, without_given
@@ -233,7 +233,10 @@ def find_paths(
     found.seen = set(by_literal) | ours
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)} | ours | flow.filled
     add_asked(draft, found, ways)
-    _gather_others(draft, found, words)
+    found.others = by_place(draft, found.others)
+    inside = {id(node) for node in found.nodes()}
+    for role, uses in found.others.items():
+        found.others[role] = [*uses, *words.alike(uses, inside)]
     add_listed(draft, found, every, flow)
     add_told(found, options, judge, told or {})
     if not draft.others:
@@ -290,27 +293,6 @@ def _uses(draft: Draft, flow: Flow, sink: Sink) -> list[Use]:
     ):
         draft.say(Kind.DIFFERS, "paths", sink.path, f"{source[:60]} stays as it is: where it comes from is not certain")
     return uses
-
-
-def _gather_others(draft: Draft, found: Paths, words: Words) -> None:
-    """A folder of a configuration that is written to and read from holds results, whoever else takes it."""
-    written = {_spelled(draft, use) for use in found.others.get(Role.OUTPUT, [])} - {""}
-    for role in (Role.WEIGHTS, Role.DATA):
-        # What a script goes on from by its own flag is no input: `plan_resume` speaks of it.
-        uses = [use for use in found.others.get(role, []) if role is Role.DATA or not is_resume(tail(use.other))]
-        own = [use for use in uses if _spelled(draft, use) in written]
-        found.others[role] = [use for use in uses if use not in own]
-        found.others.setdefault(Role.OUTPUT, []).extend(own)
-    inside = {id(node) for node in found.nodes()}
-    for role, uses in found.others.items():
-        found.others[role] = [*uses, *words.alike(uses, inside)]
-
-
-def _spelled(draft: Draft, use: Use) -> str:
-    """How a place of a configuration is written; below the folder of the code with what is there: `ROOT / cfg.data`."""
-    around = draft.parent(use.other) if use.other is not None else None
-    is_root = isinstance(around, cst.BinaryOperation) and around.left is use.other and use.after[:2] == f"/{UNKNOWN}"
-    return draft.source(around if is_root and around is not None else use.other) if use.other is not None else ""
 
 
 def _add_option(found: Paths, use: Use, option: Option) -> None:
