@@ -13,10 +13,10 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.behind import is_variable
-from outlast.adapt.resuming.kept import NOT_KEPT
 from outlast.adapt.resuming.loops import Values, targets_of
 from outlast.adapt.resuming.renewed import renewed
 from outlast.adapt.resuming.state import Refusal
+from outlast.adapt.resuming.unkept import NOT_KEPT
 from outlast.migrate.tree import tail
 
 #: calls that make what no file should hold, beside those of `NOT_KEPT`

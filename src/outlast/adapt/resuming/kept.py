@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import libcst as cst
 
@@ -12,15 +13,11 @@ from outlast.adapt.resuming.given_back import is_container_given_back
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.shuffled import is_shuffled
 from outlast.adapt.resuming.state import PASSING, RULE, Refusal
+from outlast.adapt.resuming.unkept import NOT_KEPT, unkept_in, unkept_in_field
 from outlast.adapt.resuming.visible import Visible
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
 
-#: Values that cannot be kept in a file.
-NOT_KEPT = frozenset(
-    "open iter DataLoader SummaryWriter writer tqdm Thread Process socket connect Session getLogger map zip filter "
-    "enumerate Popen urlopen reader File ZipFile VideoCapture VideoWriter".split()
-)
 _PLAIN = (
     cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.UnaryOperation, cst.List, cst.Dict, cst.Attribute, cst.Set,
     cst.Tuple, cst.BinaryOperation, cst.Subscript, cst.ListComp, cst.DictComp, cst.IfExp, cst.Comparison,
@@ -29,6 +26,8 @@ _CONTAINERS = frozenset(
     "list dict set deque defaultdict Counter OrderedDict array zeros ones empty full default_rng RandomState "
     "Random".split()
 )
+#: What writes records: each stint begins them anew as it should.
+WRITERS = frozenset({"SummaryWriter", "open", "writer", "getLogger", "tqdm"})
 #: Methods that change a container.
 CHANGES = frozenset(
     "append extend insert add update pop remove clear setdefault appendleft popleft extendleft discard".split()
@@ -69,7 +68,9 @@ def kept_fields(draft: Draft, values: Values, whole: list[str]) -> list[str]:
         opened = any(isinstance(each, cst.Call) and tail(each.func) in NOT_KEPT for each in visible.field_values(name))
         if name in whole or opened:
             continue
-        if is_plain(first):
+        if unkept := unkept_in_field(visible, name):
+            say_unkept(draft, values, name, unkept)
+        elif is_plain(first):
             kept.append(name)
         elif isinstance(first, cst.Call) and tail(first.func) != "function":  # which only makes a graph of a method
             said = f"{name} starts anew in each stint"
@@ -93,6 +94,9 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
             continue  # it is told that it begins anew
         if name == "self" or (origin is not None and any(isinstance(e, cst.Lambda) for e in draft.below(origin))):
             continue
+        if unkept := unkept_in(draft, values, name):
+            say_unkept(draft, values, name, unkept)
+            continue
         is_kept = is_held or is_filled or is_container(draft, origin) or is_container_given_back(draft, values, name)
         if torch and not is_rebound and not is_kept and not is_shuffled(draft, values.loop.node.body, name):
             if isinstance(origin, cst.Call) and _is_updated(draft, values, name):
@@ -104,6 +108,19 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
             continue
         kept.append(name)
     return tuple(leave_missing(values, kept))
+
+
+def say_unkept(draft: Draft, values: Values, name: str, made: Collection[str]) -> None:
+    """What holds iterators or their like; writers begin anew in each stint as they should."""
+    if set(made) <= WRITERS:
+        return
+    said = f"{name} starts anew in each stint: no file can hold {_said(made)}"
+    advice = "samples come in another order after a stop" if "iter" in made else "save what matters with outlast.save"
+    draft.say(Kind.DIFFERS, RULE, values.loop.node, said, advice)
+
+
+def _said(made: Collection[str]) -> str:
+    return "the iterators in it" if "iter" in made else f"what {min(made)}() makes"
 
 
 def _is_held(value: cst.BaseExpression | None) -> bool:

@@ -11,11 +11,12 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.counters import is_named
 from outlast.adapt.resuming.filled import filled_parameters
-from outlast.adapt.resuming.kept import NOT_KEPT, global_names, kept_fields, kept_values
+from outlast.adapt.resuming.kept import global_names, kept_fields, kept_values
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.rounds import repeated_at, started
 from outlast.adapt.resuming.state import PASSING, Refusal, State
 from outlast.adapt.resuming.tracked import Tracked
+from outlast.adapt.resuming.unkept import NOT_KEPT
 from outlast.adapt.resuming.uses import Uses
 from outlast.adapt.whole import files_of
 from outlast.migrate.tree import dotted, tail

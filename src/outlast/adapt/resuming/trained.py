@@ -14,7 +14,7 @@ from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
 from outlast.adapt.resuming.filled import filled_parameters
 from outlast.adapt.resuming.held_arrays import changed_parameters
-from outlast.adapt.resuming.kept import CHANGES, NOT_KEPT, is_container, is_plain, kept_values, leave_missing
+from outlast.adapt.resuming.kept import CHANGES, WRITERS, is_container, is_plain, kept_values, leave_missing, say_unkept
 from outlast.adapt.resuming.late import is_reset, made_late
 from outlast.adapt.resuming.loaders import loader_generators
 from outlast.adapt.resuming.loops import Values, targets_of
@@ -29,6 +29,7 @@ from outlast.adapt.resuming.settings import set_fields
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.thawed import is_thawing
 from outlast.adapt.resuming.turns import turned
+from outlast.adapt.resuming.unkept import NOT_KEPT, is_no_value, unkept_in_field
 from outlast.adapt.resuming.uses import CALLED, Uses
 from outlast.adapt.whole import roots_of
 from outlast.migrate.engine import Kind
@@ -41,7 +42,6 @@ _IN_PART = re.compile(
 )
 #: what time it is, is another one in each stint
 _CLOCKS = frozenset({"now", "today", "utcnow", "perf_counter", "monotonic"})
-_WRITERS = frozenset({"SummaryWriter", "open", "writer", "getLogger", "tqdm"})
 #: libraries that follow a training: each stint begins another record
 _TRACKERS = frozenset({"wandb", "mlflow", "comet_ml", "neptune", "clearml", "swanlab", "aim", "dvclive"})
 #: methods of texts that give texts, or lists of them
@@ -268,9 +268,11 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
             if _is_of_functions(draft, uses, name):
                 continue
             made = {tail(each.func) for each in uses.field_values(name) if isinstance(each, cst.Call)}
-            if any(_is_no_value(value) for value in uses.field_values(name)) or is_archive(draft, uses, name):
-                if not made & _WRITERS:  # which begin anew in each stint as they should
+            if any(is_no_value(value) for value in uses.field_values(name)) or is_archive(draft, uses, name):
+                if not made & WRITERS:  # which begin anew in each stint as they should
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
+            elif unkept := unkept_in_field(uses, name):
+                say_unkept(draft, values, name, unkept)
             elif _is_value(draft, first) or name in ahead or _is_copied_state(first) or _is_of_text(draft, first):
                 kept.append(name)
             elif (
@@ -310,12 +312,6 @@ def _is_copied_state(value: cst.BaseExpression) -> bool:
     return isinstance(given, cst.Call) and tail(given.func) == "state_dict"
 
 
-def _is_no_value(value: cst.BaseExpression) -> bool:
-    """What cannot be put into a file: `iter(loader)`, an open file, a function without a name."""
-    made = tail(value.func) if isinstance(value, cst.Call) else ""
-    return isinstance(value, cst.Lambda | cst.GeneratorExp) or made in NOT_KEPT or made in ("Stream", "Event", "Lock")
-
-
 def _fields_from_outside(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[str]:
     """`agent.memory.append(…)`, `agent.epsilon *= 0.9`: fields of objects of this file that others change."""
     changed = [name for name, methods in uses.methods.items() if methods & CHANGES]
@@ -334,6 +330,7 @@ def _fields_from_outside(draft: Draft, values: Values, uses: Uses, saved: set[st
         and (_is_value(draft, uses.known[name]) or uses.is_empty(name))
         and not (seen := _same_as(draft, uses, name)) & saved
         and seen.isdisjoint(uses.holders)
+        and not unkept_in_field(uses, name)
     ]
 
 
