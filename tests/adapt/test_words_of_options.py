@@ -113,3 +113,16 @@ def test_a_word_that_another_file_parses_begins_a_name_below_the_output_folder(t
     assert ran.code == 0, ran.error
     assert not program.files()
     assert {each.name for each in (tmp_path / "out").iterdir()} == {"small_rows.npy", "1_rows.npy"}
+
+
+def test_an_empty_text_that_is_made_by_its_type_ends_the_search_for_words():
+    done = adapt("""
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cell", default="gru")
+        args = parser.parse_args()
+        name = str()
+        name += args.cell
+        print(name, args.cell == "gru")
+    """)
+    assert "--data_url" in done.text

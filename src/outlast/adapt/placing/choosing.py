@@ -123,9 +123,15 @@ def _asked(
 def _name(node: cst.CSTNode) -> str:
     while isinstance(node, cst.Call) and tail(node.func) in _SPELLS:
         is_method = isinstance(node.func, cst.Attribute) and not node.args
-        node = node.func.value if isinstance(node.func, cst.Attribute) and is_method else next(iter(node.args), node)
-        node = node.value if isinstance(node, cst.Arg) else node
+        within = node.func.value if isinstance(node.func, cst.Attribute) and is_method else _first(node)
+        if within is None:  # `str()` is no word of anything
+            return ""
+        node = within
     return tail(node) if dotted(node) or isinstance(node, cst.Subscript) else ""
+
+
+def _first(call: cst.Call) -> cst.CSTNode | None:
+    return call.args[0].value if call.args else None
 
 
 def _words(node: cst.CSTNode) -> Iterator[str]:
