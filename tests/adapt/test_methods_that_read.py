@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checked import adapt, said
+from programs import Program
 from stage import play
 
 from outlast.migrate.engine import Kind
@@ -118,3 +119,35 @@ def test_what_is_brought_may_lie_in_any_part_of_its_old_folder(tmp_path):
     done = adapt(text)
     assert '"sets/")' in done.text, "its name is kept"
     assert play(done.text, tmp_path, *flags).output.splitlines() == ["one"]
+
+
+def test_a_method_that_reads_is_not_the_one_of_that_name_that_dictionaries_have(tmp_path):
+    program = Program(
+        tmp_path / "code",
+        train="""
+            from tools import Settings
+            settings = Settings("settings.json")
+            settings.update("more.json")
+            print(settings.rate, open("rows.txt").read())
+        """,
+        tools="""
+            import json
+            class Settings:
+                def __init__(self, path):
+                    self.__dict__.update(json.load(open(path)))
+                def update(self, path):
+                    with open(path) as file:
+                        found = json.load(file)
+                        self.__dict__.update(found)
+        """,
+    )
+    given = tmp_path / "in"
+    for folder, rate in ((tmp_path / "code", 1), (given, 2)):
+        folder.mkdir(exist_ok=True)
+        (folder / "settings.json").write_text('{"rate": 0}')
+        (folder / "more.json").write_text(f'{{"rate": {rate}}}')
+        (folder / "rows.txt").write_text(f"row {rate}")
+    program.adapt()
+    assert program.run().lines == ["1 row 1"]
+    ran = program.run("--data_url", str(given))
+    assert (ran.lines, ran.error) == (["2 row 2"], "")

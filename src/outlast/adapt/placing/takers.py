@@ -16,7 +16,8 @@ from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.options import reads_settings
 from outlast.adapt.placing.sinks import Sink
-from outlast.migrate.tree import argument, positional, tail
+from outlast.adapt.whole import files_of
+from outlast.migrate.tree import argument, dotted, positional, tail
 
 if TYPE_CHECKING:
     from outlast.adapt.placing.flow import Flow
@@ -27,6 +28,8 @@ _RANKS = (Role.DATA, Role.WEIGHTS, Role.OUTPUT)
 
 #: whether a file is there
 _ASKS = re.compile(r"\b(?:exists|isfile|is_file)\(")
+#: methods that containers and texts have as well: `table.update(rows)` says nothing without its table
+_OF_CONTAINERS = frozenset(name for kind in (dict, list, set, str) for name in dir(kind))
 _ROOT = re.compile(r"(?:data_?|image_?|img_?|video_?|dataset_?)?(?:root|dir)(?:_?path|_?dir)?")
 
 
@@ -45,6 +48,7 @@ class Taker:
     is_root: bool = False  # known by its name: also where its class stands in the same file
     is_of_class: bool = False  # a method that the class itself is asked for: `Vocabulary.load(path)`
     is_opened: bool = False  # a file that is opened, and not given to a reader of any kind of data
+    owner: str = ""  # the class of a method
 
     def sink(self, draft: Draft, call: cst.Call) -> Sink | None:
         """The path that a call of this function hands over, if it is one of it."""
@@ -74,8 +78,22 @@ class Taker:
             return True
         if self.is_method:
             is_asked = not full or (self.is_of_class and not is_library(full))
-            return isinstance(call.func, cst.Attribute) and is_asked
+            if not isinstance(call.func, cst.Attribute) or not is_asked:
+                return False
+            return self.function not in _OF_CONTAINERS or _is_object_of(draft, call.func.value, self.owner)
         return bool(full) and not is_library(full)
+
+
+def _is_object_of(draft: Draft, node: cst.BaseExpression, owner: str) -> bool:
+    """Whether something is seen to be an object of a class of the program: `self` there, or what a call of it made."""
+    if dotted(node) in ("self", "cls"):
+        home = next((each for each in draft.above(node) if isinstance(each, cst.ClassDef)), None)
+        return home is not None and home.name.value == owner
+    return any(
+        isinstance(each.value, cst.Call) and tail(each.value.func) == owner
+        and any(tail(target.target) == tail(node) for target in each.targets)
+        for file in files_of(draft) for each in file.all_assigns
+    )  # fmt: skip
 
 
 Takers = Mapping[str, tuple[Taker, ...]]
@@ -120,7 +138,7 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
         is_opened = not is_folder and all(use.sink.role is None or use.sink.opens for _, use in several)
         yield Taker(
             called, parameter, place, role, is_folder, is_bound, expects, is_read,
-            is_of_class=places[:1] == ["cls"], is_opened=is_opened,
+            is_of_class=places[:1] == ["cls"], is_opened=is_opened, owner=owner.name.value if owner is not None else "",
         )  # fmt: skip
 
 
