@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from outlast.adapt.arguments.setup import Setup, Value
 from outlast.adapt.needs import Needs, Role
+from outlast.adapt.placing.commands import tell_commands
 from outlast.adapt.placing.company import Company, company_of
 from outlast.adapt.placing.configs import set_entries
 from outlast.adapt.placing.delivered import look_elsewhere, still_read
@@ -54,6 +55,8 @@ class Connecting:
             replace_others(self._draft, role, self._paths.others.get(role, ()), value, name, beside)
             set_entries(self._draft, role, self._paths, value, name, beside)
         self._hold_back(values)
+        if Role.OUTPUT in values:
+            tell_commands(self._draft, self._paths, self._needs.options[Role.OUTPUT])
         # Weights that are an input already are no place for others.
         is_free = not self._sight.has_weights and not self._sight.fetched
         brought = {role: value for role, value in values.items() if role is not Role.WEIGHTS or is_free}

@@ -30,7 +30,8 @@ _PLACED = {
 }  # fmt: skip
 #: likewise, of an API's object
 _METHODS = {"dataset_download_files": (99, "path"), "competition_download_files": (99, "path")}
-_RUNS = frozenset({"os.system", "subprocess.run", "subprocess.call", "subprocess.check_call"})
+#: calls that run a command
+RUNS = frozenset({"os.system", "subprocess.run", "subprocess.call", "subprocess.check_call"})
 _TOOL = re.compile(r"(?:wget|curl|gdown|kaggle)\s")
 _WEIGHTS = re.compile(r"\.(?:ckpt|pth?|safetensors|h5|pkl|onnx|mindir)$")
 
@@ -84,7 +85,7 @@ def _alone(draft: Draft, call: cst.Call, paths: Paths) -> list[Fetch]:
 def _targets(draft: Draft, call: cst.Call) -> list[str]:
     """Where a call leaves what it fetches, as far as it says so."""
     name = draft.resolve(call.func)
-    if name in _RUNS:
+    if name in RUNS:
         told = positional(call, 0)
         command = draft.source(told) if told is not None else ""
         words = re.findall(r"[^\s\"'\[\],;&|]+", command)
