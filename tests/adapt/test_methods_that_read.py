@@ -40,6 +40,41 @@ def test_what_a_class_reads_beside_its_results_is_brought(read, tmp_path):
     assert [path.name for path in results.iterdir()] == ["3.txt"]
 
 
+SOUNDS = """
+import csv
+import os
+TABLE = "/mnt/sounds/about/table.csv"
+SOUNDS = "/mnt/sounds/wav"
+class Sounds:
+    def __init__(self, table, folder):
+        with open(table) as file:
+            self.rows = list(csv.reader(file))
+        self.folder = folder
+    def __getitem__(self, index):
+        with open(self._place_of(index)) as file:
+            return file.read()
+    def _place_of(self, index):
+        fold, name = self.rows[index]
+        path = os.path.join(self.folder, f"fold{fold}", name)
+        return path
+print(Sounds(TABLE, SOUNDS)[0])
+"""
+
+
+def test_a_path_that_a_method_makes_of_a_field_leads_to_the_place_of_that(tmp_path):
+    done = adapt(SOUNDS)
+    for name, text in {"about/table.csv": "3,a.wav", "wav/fold3/a.wav": "loud"}.items():
+        (tmp_path / "given" / name).parent.mkdir(parents=True)
+        (tmp_path / "given" / name).write_text(text)
+    ran = play(done.text, tmp_path, "--data_url", str(tmp_path / "given"))
+    assert ran.output == "loud\n", (done.text, ran.error)
+
+
+def test_a_method_of_another_class_is_another():
+    told = SOUNDS.replace("    def _place_of", "class Other:\n    def _place_of")
+    assert 'SOUNDS = "/mnt/sounds/wav"' in adapt(told).text
+
+
 def test_a_method_that_trains_in_a_loop_of_another_one_is_done_more_than_once():
     done = adapt("""
         import torch

@@ -1,4 +1,7 @@
-"""Functions of the file that give back the path they were given, one that begins with it, or one of their own."""
+"""Functions of the file that give back the path they were given, one that begins with it, or one of their own.
+
+A method of the same class may also give back one that begins with a field of its object.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,10 @@ class Returned:
             self._functions.setdefault(function.name.value, []).append(function)
 
     def of(self, call: cst.Call) -> tuple[cst.FunctionDef, list[cst.BaseExpression]] | None:
-        """The function that is called and what it returns, where that begins with parameters, or with a text."""
-        functions = self._functions.get(dotted(call.func), [])
-        if len(functions) != 1 or any(arg.star for arg in call.args):
+        """The function that is called and what it returns, where that begins with parameters, fields or a text."""
+        function = self._called(call)
+        if function is None or any(arg.star for arg in call.args):
             return None
-        [function] = functions
         nodes = [node for node in self._draft.below(function) if isinstance(node, cst.Return)]
         values = [node.value for node in nodes if self._draft.scope(node) is function and node.value is not None]
         known = parameters_of(function)
@@ -36,9 +38,19 @@ class Returned:
             # `if path.is_absolute(): return path`: what is joined with another folder is for the other case.
             values = [value for value in values if self._lead(value) in known]
             nodes = nodes[: len(values)]
-        is_led = len(values) == len(nodes) and all(self._lead(value) in known for value in values)
-        is_own = len(values) == len(nodes) == 1 and self._is_text(values[0])
+        is_all = len(values) == len(nodes)
+        is_led = is_all and all(self._lead(value) in known or self._is_field(value) for value in values)
+        is_own = is_all and len(nodes) == 1 and self._is_text(values[0])
         return (function, values) if values and (is_led or is_own) else None
+
+    def _called(self, call: cst.Call) -> cst.FunctionDef | None:
+        """The one function that a call can mean: of that name, or `self.path_of(index)` in the class of the call."""
+        owner, _, name = dotted(call.func).rpartition(".")
+        functions = self._functions.get(name, [])
+        if owner == "self":
+            home = next((each for each in self._draft.above(call) if isinstance(each, cst.ClassDef)), None)
+            functions = [each for each in functions if home is not None and home in self._draft.above(each)]
+        return functions[0] if len(functions) == 1 and owner in ("", "self") else None
 
     def _is_text(self, node: cst.BaseExpression) -> bool:
         """Whether an expression begins with a literal of the function: `folder = "run"`, `join(folder, "x")`."""
@@ -47,6 +59,18 @@ class Returned:
             if first and isinstance(first[0], cst.SimpleString):
                 return "/" in inner(first[0])  # a bare word is the start of a name
             value = self._value_of(first[0]) if first and isinstance(first[0], cst.Name) else None
+            if value is None or self._draft.scope(value) is not self._draft.scope(node):
+                return False
+            node = value
+        return False
+
+    def _is_field(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression begins with a field, through names of the function: `join(self.folder, name)`."""
+        for _ in range(_DEPTH):
+            first = [*leading(node)][-1]
+            if isinstance(first, cst.Attribute):
+                return dotted(first.value) == "self"
+            value = self._value_of(first) if isinstance(first, cst.Name) else None
             if value is None or self._draft.scope(value) is not self._draft.scope(node):
                 return False
             node = value
