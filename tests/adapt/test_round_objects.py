@@ -113,3 +113,51 @@ def test_what_a_model_holds_beside_its_weights_goes_on_where_a_round_makes_it_fr
     program.run(*flags, until="epoch 2")
     second = program.run(*flags)
     assert second.lines[-1] == whole.lines[-1], second.error
+
+
+STEPPER = {
+    "stepping": """
+        import torch
+        class Stepper:
+            def __init__(self, params, method, rate):
+                self.params, self.method, self.rate = list(params), method, rate
+                self._build()
+            def _build(self):
+                if self.method == "sgd":
+                    self.optimizer = torch.optim.SGD(self.params, self.rate)
+                elif self.method == "adam":
+                    self.optimizer = torch.optim.Adam(self.params, self.rate)
+                else:
+                    raise ValueError(self.method)
+            def clear(self):
+                self.optimizer.zero_grad()
+            def step(self):
+                self.optimizer.step()
+                self.rate *= 0.9
+    """,
+    "train": """
+        import torch
+        from stepping import Stepper
+        torch.manual_seed(1)
+        model = torch.nn.Linear(1, 1)
+        stepper = Stepper(model.parameters(), "sgd", 0.1)
+        for epoch in range(5):
+            stepper.clear()
+            loss = model(1.0) - 2.0
+            loss = loss * loss
+            loss.backward()
+            stepper.step()
+            print("epoch", epoch, loss.item(), stepper.rate, flush=True)
+    """,
+}
+
+
+def test_what_an_object_makes_in_a_method_of_its_start_is_not_made_late(tmp_path):
+    whole = Program(tmp_path / "whole", **STEPPER).run()
+    program = Program(tmp_path / "code", **STEPPER)
+    done = program.adapt()
+    assert not [each.message for each in done.findings if "starts anew" in each.message]
+    flags = ["--train_url", str(tmp_path / "out")]
+    program.run(*flags, until="epoch 2")
+    second = program.run(*flags)
+    assert second.lines[-1] == whole.lines[-1], second.error

@@ -19,8 +19,11 @@ from outlast.migrate.tree import dotted, tail
 
 def made_late(uses: Uses, holder: str) -> Iterator[str]:
     """Fields that a method makes by a call in one branch alone, and reads in another."""
-    for method in (node for home in uses.holders[holder] for node in uses.draft.below(home)):
-        if not isinstance(method, cst.FunctionDef) or method.name.value == "__init__":
+    below = [node for home in uses.holders[holder] for node in uses.draft.below(home)]
+    methods = [node for node in below if isinstance(node, cst.FunctionDef)]
+    at_once = _called_at_once(uses.draft, methods)
+    for method in methods:
+        if method.name.value in at_once:
             continue
         nodes = [node for node in uses.draft.below(method) if isinstance(node, cst.Assign | cst.Attribute)]
         for made in (node for node in nodes if isinstance(node, cst.Assign)):
@@ -31,6 +34,19 @@ def made_late(uses: Uses, holder: str) -> Iterator[str]:
             inside = {id(node) for node in uses.draft.below(branch)}
             if any(dotted(node) == name and id(node) not in inside for node in nodes):
                 yield name.replace("self", holder, 1)
+
+
+def _called_at_once(draft: Draft, methods: list[cst.FunctionDef]) -> set[str]:
+    """The methods that run when an object is made: `__init__`, and what it calls of its own."""
+    found: set[str] = set()
+    waiting = ["__init__"]
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        calls = [call for each in methods if each.name.value == name for call in draft.calls(each.body)]
+        own = {tail(call.func) for call in calls if dotted(call.func) == f"self.{tail(call.func)}"}
+        waiting += sorted(own - found)
+    return found
 
 
 def is_reset(draft: Draft, values: Values, uses: Uses, holder: str) -> bool:
