@@ -119,6 +119,22 @@ def test_an_option_that_is_compared_with_words_is_no_place():
     assert "--masks-path stays as it is" in said(done, Kind.DIFFERS) and "--kind" not in said(done, Kind.DIFFERS)
 
 
+def test_an_option_that_is_on_or_a_number_at_first_is_no_place():
+    done = adapt("""
+        import argparse
+        import torch
+        from net import model, train
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--out", default=True, help="save the model or not")
+        parser.add_argument("--log-file", default=1)
+        args = parser.parse_args()
+        train(model, args.log_file)
+        if args.out:
+            torch.save(model.state_dict(), "model.pt")
+    """)
+    assert "stays as it is" not in said(done, Kind.DIFFERS)
+
+
 def test_names_inside_of_archives_are_no_places():
     done = adapt("""
         import tarfile

@@ -275,8 +275,9 @@ def _declared(draft: Draft) -> Iterator[tuple[str, Option]]:
             and argument(call, "choices") is None
             and (kind is None or tail(kind.value) in ("str", "Path") or inner(kind.value) in ("str", "string"))
         )
-        # `default=ROOT / "data/hyp.yaml"`: settings are no place of the contract.
-        is_text = is_text and not (default is not None and _names_settings(draft, default.value))
+        # `default=ROOT / "data/hyp.yaml"`: settings are no place of the contract; `default=False` may stand for none.
+        is_other = default is not None and (_names_settings(draft, default.value) or _is_yes_or_number(default.value))
+        is_text = is_text and not is_other
         option = Option(
             name, inner(default.value) if default else "", is_text,
             is_set=default is not None and draft.source(default.value) not in ("None", "''", '""'),
@@ -286,3 +287,7 @@ def _declared(draft: Draft) -> Iterator[tuple[str, Option]]:
         )  # fmt: skip
         for each in {name, *(word.lstrip("-").replace("-", "_") for word in words if word.startswith("--"))}:
             yield each, option
+
+
+def _is_yes_or_number(value: cst.BaseExpression) -> bool:
+    return isinstance(value, cst.Integer | cst.Float) or tail(value) == "True"
