@@ -21,6 +21,10 @@ for epoch in range(4):
     for file in files:
         if int(file.split(".")[0]) < best_epoch:
             os.remove(file)
+files = glob.glob("*.pkl")
+for file in files:
+    if int(file.split(".")[0]) > best_epoch:
+        os.remove(file)
 net.load_state_dict(torch.load("{}.pkl".format(best_epoch)))
 print("end", net(1.0).item())
 """
@@ -30,6 +34,9 @@ def test_what_a_pattern_finds_of_the_results_is_looked_for_there(run, tmp_path):
     text = HEAD + STEP + KEPT
     done = adapt(text)
     assert "glob.glob(os.path.join(contract.train_url or" in done.text and "data_url or" not in done.text
+    assert "basename(os.path.basename" not in done.text
+    # What the rounds have saved under such a name is what is loaded behind them, and nobody has to bring it.
+    assert "pretrain_url" not in done.text
     lines = run(text).output.splitlines()
     assert run(done.text).output.splitlines() == lines, "without the options nothing may change"
     data, out = tmp_path / "rows", tmp_path / "out"

@@ -187,7 +187,10 @@ def _source(flow: Flow, use: Use) -> str:
     """What a path begins with where that is no text of this file."""
     if use.literal is not None:
         return ""
-    return use.option or flow.source(use.other) or flow.source(use.put)
+    named = use.option or flow.source(use.other)
+    # Of `f"{epoch}.pt"` and `f"{best}.pt"` only the names differ, of which nothing is known.
+    is_template = use.put is not None and bool(flow.full(use).strip(UNKNOWN))
+    return named or (UNKNOWN if is_template else flow.source(use.put))
 
 
 def _pattern(flow: Flow, use: Use) -> str:

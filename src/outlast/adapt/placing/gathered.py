@@ -34,11 +34,14 @@ def take_gathered(draft: Draft, paths: Paths) -> None:
         ):
             paths.sites[Role.DATA].remove(site)
             paths.sites.setdefault(Role.OUTPUT, []).append(site)
-    for sites in paths.sites.values():
-        for site in sites:
-            call = _finding(draft, site)
-            if call is not None and "/" not in site.text:
-                _read_names(draft, call)
+    sites = [site for each in paths.sites.values() for site in each if "/" not in site.text]
+    calls = [call for site in sites if (call := _finding(draft, site)) is not None]
+    # Two lists of one name share their loops.
+    for node in {id(node): node for call in calls for node in _counted(draft, call)}.values():
+        start, end = draft.span(node)
+        draft.insert(start, "os.path.basename(")
+        draft.insert(end, ")")
+        draft.need_import("os")
 
 
 def _finding(draft: Draft, site: Site) -> cst.Call | None:
@@ -54,15 +57,13 @@ def _is_found(written: str, pattern: str) -> bool:
     return is_told and fnmatch.fnmatchcase(written.replace(UNKNOWN, "0"), pattern)
 
 
-def _read_names(draft: Draft, call: cst.Call) -> None:
+def _counted(draft: Draft, call: cst.Call) -> Iterator[cst.Name]:
+    """Where a number is read from a name that is found."""
     for loop in _loops_over(draft, call):
         name = tail(loop.target)
         for node in draft.below(loop.body):
             if isinstance(node, cst.Name) and node.value == name and _is_counted(draft, node):
-                start, end = draft.span(node)
-                draft.insert(start, "os.path.basename(")
-                draft.insert(end, ")")
-                draft.need_import("os")
+                yield node
 
 
 def _loops_over(draft: Draft, call: cst.Call) -> Iterator[cst.For]:
