@@ -43,7 +43,7 @@ class Connecting:
                     kept = still_read(self._sight.delivered, self._paths, setup.options, name)
                 lines += wire_options(
                     self._draft, setup, role, name, value, self._paths.options[role], company.written,
-                    kept if role is Role.OUTPUT else (), self._paths.stems,
+                    kept if role is Role.OUTPUT else (), self._paths.stems, self._sight.named,
                 )  # fmt: skip
             if role is Role.OUTPUT and not setup.is_read(name):
                 lines += make_below(self._draft, setup, self._paths, value.first)

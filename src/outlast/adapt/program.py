@@ -18,6 +18,7 @@ from outlast.adapt.draft import Draft, meet
 from outlast.adapt.early import is_read_early
 from outlast.adapt.edits import Meeting
 from outlast.adapt.modules import Module, find_modules
+from outlast.adapt.named_after import keep_names
 from outlast.adapt.needs import Needs, Role, variable
 from outlast.adapt.placing.caches import CACHES, take_caches
 from outlast.adapt.placing.downloads import report_downloads, stop_downloads
@@ -196,6 +197,7 @@ class Adapting:
         settle([*sights.values(), entry], entry, self._copied)
         root_texts([entry, *sights.values()])
         share_weights([entry, *sights.values()])
+        keep_names([entry, *sights.values()], self.needs)
         around = self._change_modules(sights, entry, training, draws)
         script = Script(entry, self.needs, None if training.path else plan, around)
         script.change()

@@ -21,6 +21,7 @@ from outlast.adapt.placing.shapes import is_argument
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.placing.spoken_names import HOLDERS
 from outlast.adapt.placing.unmade import find_unmade
 from outlast.adapt.placing.words import Words, Wrap
 from outlast.adapt.settings import Stray, is_filled, is_merged, take_strays
@@ -29,10 +30,6 @@ from outlast.adapt.standing import SUFFIX, may_stand, put_where_it_stands
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
 
-#: names that hold parsed options or settings where people hand them on
-_HOLDERS = re.compile(
-    r"(?:self\.)?(?:\w+_)?(?:args?|opts?|options?|flags|params|hparams|hp|cfg|config|conf|configs?|settings)", re.I
-)
 #: expressions that no other file can have a say in: `os.path.join(HERE, "rows")`, `HERE + "/rows"`
 _PUT_TOGETHER = (cst.Call, cst.BinaryOperation)
 #: stands for the calls of other files
@@ -282,7 +279,7 @@ def _add_given(sight: Sight, homes: Mapping[int, Sight]) -> None:
 def _is_handed(sight: Sight, use: Use) -> bool:
     """Whether a value is an option of a parser that may stand in another file."""
     owner = use.other.value if isinstance(use.other, cst.Attribute | cst.Subscript) else None
-    return owner is not None and bool(_HOLDERS.fullmatch(sight.draft.source(owner)))
+    return owner is not None and bool(HOLDERS.fullmatch(sight.draft.source(owner)))
 
 
 def _home(

@@ -55,6 +55,7 @@ class Sight:
     asked: list[cst.If]  # questions whether data is there, behind which it is fetched
     unpacking: list[Unpacking]  # archives that are fetched in every start
     beside: list[Site] = field(default_factory=list)  # what lies with its weights in the contract's place
+    named: set[str] = field(default_factory=set)  # options for weights whose old values names are made of
 
     @property
     def left_out(self) -> list[cst.CSTNode]:

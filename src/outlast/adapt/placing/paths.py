@@ -168,7 +168,7 @@ def find_paths(
             is_text = use.option in options and options[use.option].is_text
             if use.role is None or not is_text or use.option in passed:
                 continue
-            if use.role is Role.WEIGHTS and (judge.is_word(use.option) or is_resume(use.option)):
+            if use.role is Role.WEIGHTS and (judge.is_only_word(use) or is_resume(use.option)):
                 continue  # what a script goes on from by its own flag is no input: `plan_resume` speaks of it
             is_aside = CODE_FILE.search(options[use.option].default) or SETTINGS.search(use.option)
             if use.role is Role.DATA and (is_aside or reads_settings(draft, use.sink.call)):

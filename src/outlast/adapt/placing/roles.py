@@ -15,6 +15,7 @@ from outlast.adapt.placing.parts import is_question, stem_of
 from outlast.adapt.placing.sites import text_of
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import UNKNOWN, is_spelled_out
+from outlast.adapt.placing.spoken_names import is_model_name
 from outlast.migrate.tree import dotted, inner, tail
 
 _WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
@@ -118,6 +119,10 @@ class Roles:
     def is_word(self, name: str) -> bool:
         """Whether an option is one of several words (`scratch`, `resume`) instead of a place."""
         return name in self._compared
+
+    def is_only_word(self, use: Use) -> bool:
+        """Likewise, and no model that a library loads, of whose name the script asks something, too."""
+        return self.is_word(use.option) and not is_model_name(self._draft, use)
 
     def _is_word(self, literal: cst.CSTNode) -> bool:
         parent = self._draft.parent(literal)

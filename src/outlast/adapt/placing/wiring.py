@@ -47,11 +47,12 @@ def wire_options(
     written: Sequence[str] = (),
     kept: Collection[str] = (),
     stems: Collection[str] = (),
+    named: Collection[str] = (),
 ) -> list[str]:
     """Lines that give the contract's option to the options the script has for the same thing.
 
     `written`: folders that stand in the script; `kept`: options whose old place something is still looked for in;
-    `stems`: options that the script puts names right behind.
+    `stems`: options that the script puts names right behind; `named`: options whose old value names are made of.
     """
     lines: list[str] = []
     endings: list[str] = []
@@ -109,6 +110,9 @@ def wire_options(
             old = target if whole else tails.above(target)
             old = setup.own_value(parents[own]) if own in parents else old
             changes.insert(0, f'os.environ["{old_variable(own)}"] = str({old} or "")  # for what lies there')
+        if own in named:
+            old = f"{target} or os.path.basename(os.path.normpath({value}))"
+            changes.insert(0, f'os.environ["{old_variable(own)}"] = str({old})  # for names that are made of it')
         lines += [f"    if {asked}:"] if asked else []
         lines += [f"{'        ' if asked else '    '}{change}" for change in changes]
         is_insisted = option.is_positional or option.is_required
@@ -117,6 +121,7 @@ def wire_options(
         endings += setup.ask_later(option, target)
         said = f"{shown} follows --{name}{'' if whole or own in parents else f' {tails.said}'}"
         said = f"{shown} is looked for in --{name}, then where it was" if own in loose else said
+        said += "; names that are made of it stay" if own in named else ""
         if whole and is_insisted and own in kept:
             said += ", and must still be given, as the script also reads what lies in that folder"
             words = option.name.upper() if option.is_positional else f"{shown}=FOLDER"
