@@ -49,3 +49,31 @@ def test_files_that_are_chosen_by_their_place_are_told(lines):
 )
 def test_files_that_are_all_taken_or_sorted_are_not(lines):
     assert "may list files" not in said(adapt(HEAD + lines + LOOP), Kind.DIFFERS)
+
+
+CHOSEN = {
+    "by a library, with a seed": "files, tests = train_test_split(os.listdir('rows'), random_state=1)",
+    "by numbers of one's own": "files = os.listdir('rows')\nnumbers = np.random.RandomState(1)\nnumbers.shuffle(files)",
+    "by numbers that are made there": "names = os.listdir('rows')\nfiles = random.Random(1).sample(names, 80)",
+    "by a generator of torch": (
+        "names = os.listdir('rows')\nnumbers = torch.Generator().manual_seed(1)\n"
+        "order = torch.randperm(len(names), generator=numbers)\nfiles = [names[at] for at in order[:80]]"
+    ),
+    "by what is made of numbers": (
+        "names = os.listdir('rows')\ncount = 100\norder = random.Random(1).sample(range(count), 20)\n"
+        "rest = [at for at in range(count) if at not in order]\nfiles = [names[at] for at in rest]"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", CHOSEN)
+def test_files_that_are_chosen_with_a_seed_are_told(way):
+    head = HEAD + "import random\nimport numpy as np\nfrom sklearn.model_selection import train_test_split\n"
+    assert "may list files in another order" in said(adapt(head + CHOSEN[way] + LOOP), Kind.DIFFERS)
+    ordered = CHOSEN[way].replace("os.listdir('rows')", "sorted(os.listdir('rows'))")
+    assert "may list files" not in said(adapt(head + ordered + LOOP), Kind.DIFFERS)
+
+
+def test_what_is_in_an_order_of_its_own_is_not_told():
+    lines = "files = os.listdir('rows')\nnumbers = np.random.RandomState(1)\nweights = numbers.permutation(9)"
+    assert "may list files" not in said(adapt(HEAD + "import numpy as np\n" + lines + LOOP), Kind.DIFFERS)

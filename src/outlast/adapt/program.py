@@ -32,7 +32,7 @@ from outlast.adapt.placing.unpacking import leave_packed
 from outlast.adapt.placing.wiring import relax
 from outlast.adapt.resume import Plan
 from outlast.adapt.resuming.before import Before
-from outlast.adapt.resuming.drawing import Draw, all_draws, find_draws
+from outlast.adapt.resuming.drawing import Draw, all_draws, find_draws, own_choices
 from outlast.adapt.resuming.emptied import say_emptied
 from outlast.adapt.resuming.listing import say_cut, say_listings
 from outlast.adapt.resuming.live import idle_functions
@@ -215,7 +215,9 @@ class Adapting:
             draft, trainings = self.modules.get(path, self.entry), [plan.at, *plan.also]
             own[id(draft)] = find_draws(self.entry, modules, draft, trainings)
             found.append(own[id(draft)])
-            listings = say_listings(all_draws(self.entry, modules, draft, trainings))
+            choices = [*all_draws(self.entry, modules, draft, trainings)]
+            choices += own_choices(self.entry, modules, draft, trainings)
+            listings = say_listings(choices)
             known = {id(each.node) for each in self._unordered}
             before = Before(drafts, draft, trainings)
             unordered = find_unordered(drafts, before)

@@ -15,7 +15,7 @@ from outlast.adapt.arguments.moments import Moments
 from outlast.adapt.arguments.parsers import argparse_options
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.before import Before
-from outlast.migrate.tree import argument, positional, tail
+from outlast.migrate.tree import argument, dotted, positional, tail
 
 ALL = ("numpy", "random", "torch")
 #: By their full names: functions of the three global generators.
@@ -40,6 +40,8 @@ _CHOOSING = {
 _CHOICES = re.compile(r"shuffle|permutation|randperm|sample|choices?|\w*split|\w*Split|\w*KFold|resample")
 #: Methods that the rounds of a training run, by whatever calls them.
 _OF_ROUNDS = frozenset({"__getitem__", "__getitems__", "__call__", "__iter__", "__next__", "forward"})
+#: what makes numbers of one's own
+_GENERATORS = re.compile(r"random\.Random|numpy\.random\.(?:RandomState|default_rng|Generator)")
 _MODELS = re.compile(r"\w*(?:Module|Layer|Model|Cell|Optimizer|Callback|Sampler)")
 _SEEDING = re.compile(
     r"(?!get_|load_|read_|next_)\w*seed\w*|set_determinism|fix_random\w*|setup_random\w*|reproduc\w*", re.I
@@ -105,6 +107,40 @@ def all_draws(entry: Draft, modules: Sequence[Draft], training: Draft, trainings
             if source and not is_later and not _is_idle(draft, call) and before.has(draft, call):
                 found.append(draw)
     return found
+
+
+def own_choices(
+    entry: Draft, modules: Sequence[Draft], training: Draft, trainings: Sequence[cst.CSTNode]
+) -> list[Draw]:
+    """What chooses among samples with numbers of its own: the same in each start, of lists in the same order."""
+    drafts = [entry, *modules]
+    before = Before(drafts, training, trainings)
+    found = []
+    for draft in drafts:
+        makers = {
+            dotted(each.target)
+            for node in draft.nodes
+            if isinstance(node, cst.Assign) and _makes_numbers(draft, node.value)
+            for each in node.targets
+        }
+        for call in draft.calls():
+            draw = Draw("", draft, call, is_early=False)
+            is_later = any(_is_later(draw, each) for each in draft.above(call))
+            if draw.is_choice and _draws_own(draft, call, makers) and not is_later and before.has(draft, call):
+                found.append(draw)
+    return found
+
+
+def _makes_numbers(draft: Draft, node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Call) and _GENERATORS.fullmatch(draft.resolve(node.func)) is not None
+
+
+def _draws_own(draft: Draft, call: cst.Call, makers: set[str]) -> bool:
+    """`train_test_split(rows, random_state=1)`, `numbers.shuffle(names)`, `torch.randperm(n, generator=numbers)`."""
+    words, *_ = _CHOOSING.get(tail(call.func), ("generator", 0, ""))
+    owner = call.func.value if isinstance(call.func, cst.Attribute) else None
+    is_method = owner is not None and (dotted(owner) in makers or _makes_numbers(draft, owner))
+    return is_method or any(argument(call, word) is not None for word in words.split())
 
 
 def _is_seeded(draw: Draw, draft: Draft, seed: cst.Call) -> bool:

@@ -29,7 +29,7 @@ def say_listings(draws: Sequence[Draw]) -> set[int]:
         choices = [draw.call for draw in draws if draw.draft is draft and draw.is_choice]
         for listing in _listings(draft) if choices else ():
             names = _reached(draft, listing)
-            chosen = next((call for call in choices if names & {*_names(draft, call), *_indexed(draft, call)}), None)
+            chosen = next((call for call in choices if _depends(draft, call, listing, names)), None)
             if chosen is not None:
                 word = tail(listing.func)
                 said = f"{word} may list files in another order where they are copied anew: {tail(chosen.func)} then "
@@ -37,6 +37,12 @@ def say_listings(draws: Sequence[Draw]) -> set[int]:
                 draft.say(Kind.DIFFERS, RULE, listing, said + "chooses others", advice)
                 told.add(id(listing))
     return told
+
+
+def _depends(draft: Draft, call: cst.Call, listing: cst.Call, names: set[str]) -> bool:
+    """Whether what a call chooses hangs on a list, which gets to these names."""
+    is_given = any(each is call for each in draft.above(listing))
+    return is_given or bool(names & {*_names(draft, call), *_indexed(draft, call)})
 
 
 def say_cut(drafts: Sequence[Draft], before: Before, told: set[int]) -> None:
@@ -135,8 +141,28 @@ def _names(draft: Draft, call: cst.Call) -> Iterator[str]:
 
 def _indexed(draft: Draft, call: cst.Call) -> Iterator[str]:
     """What is put in the order of numbers that were drawn: `order = permutation(count)`, `rows[order]`."""
-    line = draft.parent(call)
-    orders = {dotted(each.target) for each in line.targets} if isinstance(line, cst.Assign) else set()
+    orders = _orders(draft, call)
     for node in draft.nodes if orders else ():
         if isinstance(node, cst.Subscript) and any(dotted(each) in orders for each in draft.below(node.slice[0])):
             yield dotted(node.value)
+
+
+def _orders(draft: Draft, call: cst.Call) -> set[str]:
+    """Names of numbers that were drawn, and of what is made of them: `train = order[:80]`, `for at in train`."""
+    line = draft.parent(call)
+    found = {dotted(each.target) for each in line.targets} if isinstance(line, cst.Assign) else set()
+    makes = [
+        (node.targets[0].target, node.value) if isinstance(node, cst.Assign) else (node.target, node.iter)
+        for node in (draft.below(draft.scope(call)) if found else ())
+        if isinstance(node, cst.Assign | cst.For | cst.CompFor)
+    ]
+    for _ in makes:
+        more = {dotted(target) for target, value in makes if _speaks_of(draft, value, found)} - {""} - found
+        if not more:
+            break
+        found |= more
+    return found
+
+
+def _speaks_of(draft: Draft, value: cst.CSTNode, names: set[str]) -> bool:
+    return any(dotted(each) in names for each in (value, *draft.below(value)))
