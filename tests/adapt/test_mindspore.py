@@ -332,6 +332,18 @@ def test_a_split_without_a_seed_is_named():
     assert "split" not in said(adapt(text.replace("train, test", "ms.set_seed(1)\ntrain, test")), Kind.DIFFERS)
 
 
+@pytest.mark.parametrize(("words", "is_told"), [("", True), (", randomize=False", False)])
+def test_a_split_before_a_training_in_one_call_is_named(words, is_told):
+    text = f"""
+    import mindspore as ms
+    from nets import data, net, loss, optimizer
+    rows, tests = data.split([0.8, 0.2]{words})
+    model = ms.Model(net, loss, optimizer)
+    model.train(9, rows)
+    """
+    assert ("split deals the samples anew" in said(adapt(text), Kind.DIFFERS)) == is_told
+
+
 PLACES = """
 import mindspore as ms
 import mindspore.dataset as ds

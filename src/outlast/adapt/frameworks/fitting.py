@@ -6,7 +6,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.gathered import gathered_fields, put_lines
-from outlast.adapt.resuming.cells import are_spread
+from outlast.adapt.resuming.cells import are_spread, say_split
 from outlast.adapt.resuming.counters import find_counting
 from outlast.adapt.resuming.parameters import FIRST_PROCESS
 from outlast.adapt.resuming.rounds import refuse_repeated
@@ -169,6 +169,7 @@ def _saver(
     draft.insert(draft.span(call)[1] - 1, f"{comma}{given}**{words}")
     draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (network and optimizer)")
     _say_order(draft, statement)
+    say_split(draft)
 
 
 def _say_order(draft: Draft, statement: cst.CSTNode) -> None:

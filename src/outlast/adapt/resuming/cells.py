@@ -19,9 +19,9 @@ from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import RULE, Refusal, State
 from outlast.adapt.resuming.trained import kept_beside
 from outlast.adapt.resuming.uses import CALLED
-from outlast.adapt.whole import calls_of, is_seeded, search, words_of
+from outlast.adapt.whole import calls_of, files_of, is_seeded, search, words_of
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import dotted, positional, tail
+from outlast.migrate.tree import argument, dotted, positional, tail
 
 _ROOT = "mindspore"
 _OPTIMIZERS = re.compile(
@@ -313,8 +313,16 @@ class Cells:
         if drawn:
             said = f"random numbers that MindSpore draws by itself ({tail(drawn[0].func)}) start anew in each stint"
             draft.say(Kind.DIFFERS, RULE, loop, said, "draw them from numpy to have the same numbers as without a stop")
-        for call in draft.calls() if not is_seeded(draft) else ():
-            parts = positional(call, 0)
-            if tail(call.func) == "split" and isinstance(parts, cst.List) and isinstance(call.func, cst.Attribute):
+        say_split(draft)
+
+
+def say_split(draft: Draft) -> None:
+    """Name what parts the samples by chance: `rows.split([0.8, 0.2])`, in whichever file."""
+    for home in files_of(draft) if not is_seeded(draft) else ():
+        for call in home.calls():
+            parts, by_chance = positional(call, 0), argument(call, "randomize")
+            is_random = by_chance is None or home.source(by_chance.value) != "False"
+            is_split = tail(call.func) == "split" and isinstance(parts, cst.List)
+            if is_split and is_random and isinstance(call.func, cst.Attribute):
                 said = "split deals the samples anew in each start: a stint may train on what was kept for testing"
-                draft.say(Kind.DIFFERS, RULE, call, said, "give the script a seed: mindspore.set_seed(1)")
+                home.say(Kind.DIFFERS, RULE, call, said, "give the script a seed: mindspore.set_seed(1)")
