@@ -1,11 +1,14 @@
 """Questions for a file that keep a script from training: `if os.path.exists(best): load(best)`, `else:` the loop.
 
 Where the rounds of the loop save that very file, it is there after a stop too, and nothing would go on. So in a stint
-the answer is no: a training that is done passes its rounds at once anyway.
+the answer is no: a training that is done passes its rounds at once anyway. Nor does a stint begin with what such a file
+holds (`if os.path.exists(net): load(net)` in front of the loop): the checkpoint has it, or the first round comes again,
+and a stop while it was written has left a part of it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -18,21 +21,35 @@ from outlast.migrate.engine import Kind
 from outlast.migrate.tree import positional, tail
 
 _ASKS = frozenset({"exists", "isfile", "lexists", "is_file"})
+#: functions and methods that fill a model with what was saved
+_LOADS = re.compile(r"load_(?:state_dict|weights|checkpoint|model|param_into_net|params?)|restore\w*|resume\w*")
 _ENDS = frozenset({"exit", "_exit", "quit"})
 
 
 def go_on_training(draft: Draft, values: Values, value: str) -> None:
     """Let questions that would skip the loop answer no where a checkpoint has a place: a stint's, or `value`."""
     place = f"({ENVIRON} or {value})" if value else ENVIRON
-    saved = _saved(draft, values)
-    for call in _skipping(draft, values):
-        asked = _path(call)
-        if asked is None or not _texts(draft, values, asked) & saved:
-            continue
-        is_whole = isinstance(draft.parent(call), cst.If)
-        draft.enclose(call, f"{'' if is_whole else '('}not {place} and ", "" if is_whole else ")")
-        said = f"{draft.source(call)} does not skip the training in a stint: its own rounds save that file"
-        draft.say(Kind.CHANGED, RULE, call, said)
+    skipping = [call for call in _skipping(draft, values) if _is_of_rounds(draft, values, call)]
+    for call in skipping:
+        _answer_no(draft, call, place, "does not skip the training in a stint: its own rounds save that file")
+    # Without a folder of the contract the file lies where it did, and may be one from before all stints.
+    for call in _loading(draft, values) if value else ():
+        if call not in skipping and _is_of_rounds(draft, values, call):
+            _answer_no(
+                draft, call, value, "loads nothing where results go to the contract: its own rounds save that file"
+            )
+
+
+def _answer_no(draft: Draft, call: cst.Call, place: str, said: str) -> None:
+    is_whole = isinstance(draft.parent(call), cst.If)
+    draft.enclose(call, f"{'' if is_whole else '('}not {place} and ", "" if is_whole else ")")
+    draft.say(Kind.CHANGED, RULE, call, f"{draft.source(call)} {said}")
+
+
+def _is_of_rounds(draft: Draft, values: Values, question: cst.Call) -> bool:
+    """Whether a question is about a file that the rounds of the loop save."""
+    asked = _path(question)
+    return asked is not None and bool(_texts(draft, values, asked) & _saved(draft, values))
 
 
 def _skipping(draft: Draft, values: Values) -> Iterator[cst.Call]:
@@ -48,6 +65,33 @@ def _skipping(draft: Draft, values: Values) -> Iterator[cst.Call]:
         if each is values.scope:
             return
         before = each
+
+
+def _loading(draft: Draft, values: Values) -> Iterator[cst.Call]:
+    """Questions in front of the loop, and of the calls that lead to it, of which the answer yes loads something.
+
+    A script that is told to by an option asks for that first: its flag works as before.
+    """
+    calls = Following(draft, None).calls_of(values.scope) if isinstance(values.scope, cst.FunctionDef) else []
+    for at in (values.loop.node, *calls):
+        before: cst.CSTNode = at
+        for each in draft.above(at):
+            if isinstance(each, cst.IndentedBlock | cst.Module):
+                for line in each.body[: next(at for at, one in enumerate(each.body) if one is before)]:
+                    yield from _loading_by(draft, line) if isinstance(line, cst.If) else ()
+            if isinstance(each, cst.FunctionDef):
+                break
+            before = each
+
+
+def _loading_by(draft: Draft, line: cst.If) -> Iterator[cst.Call]:
+    """The question of `if os.path.exists(net): load(net)`, or of `if not …: … else: load(net)`."""
+    is_not = isinstance(line.test, cst.UnaryOperation) and isinstance(line.test.operator, cst.Not)
+    call = line.test.expression if is_not and isinstance(line.test, cst.UnaryOperation) else line.test
+    branch = line.orelse if is_not else line.body
+    if isinstance(call, cst.Call) and tail(call.func) in _ASKS and branch is not None:
+        if any(_LOADS.fullmatch(tail(each.func)) for each in draft.calls(branch)):
+            yield call
 
 
 def _asking(draft: Draft, test: cst.BaseExpression, *, is_skipped: bool) -> Iterator[cst.Call]:
@@ -95,5 +139,5 @@ def _texts(draft: Draft, values: Values, path: cst.BaseExpression) -> set[str]:
     spelled = Following(draft, values.loop.node).spelled(path)
     found = {text for text in spelled if "*" not in text}  # the same text, but not only the same kind of text
     if isinstance(path, cst.Name | cst.Attribute | cst.Call) and draft.scope(path) is values.scope:
-        found.add(draft.source(path))
+        found.add("".join(draft.source(path).split()))  # however its lines are broken
     return found
