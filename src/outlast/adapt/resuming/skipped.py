@@ -89,9 +89,9 @@ def _loading_by(draft: Draft, line: cst.If) -> Iterator[cst.Call]:
     is_not = isinstance(line.test, cst.UnaryOperation) and isinstance(line.test.operator, cst.Not)
     call = line.test.expression if is_not and isinstance(line.test, cst.UnaryOperation) else line.test
     branch = line.orelse if is_not else line.body
-    if isinstance(call, cst.Call) and tail(call.func) in _ASKS and branch is not None:
-        if any(_LOADS.fullmatch(tail(each.func)) for each in draft.calls(branch)):
-            yield call
+    loads = branch is not None and any(_LOADS.fullmatch(tail(each.func)) for each in draft.calls(branch))
+    if loads and isinstance(call, cst.Call) and tail(call.func) in _ASKS:
+        yield call
 
 
 def _asking(draft: Draft, test: cst.BaseExpression, *, is_skipped: bool) -> Iterator[cst.Call]:
