@@ -77,6 +77,28 @@ SHAPES = {
             print(step_, x, step(model, optimizer, x, y))
         print("end", model(1.0).item())
     """,
+    "samples of an iterator whose order is drawn with the first of them": """
+        class Loader:
+            def __iter__(self):
+                torch.draw()
+                return self.deal()
+            def deal(self):
+                yield from sorted(POINTS * 3, key=lambda _: torch.draw())
+        train_loader = Loader()
+        batches = iter(train_loader)
+        torch.draw()
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        for epoch in range(5):
+            for _ in range(3):
+                try:
+                    x, y = next(batches)
+                except StopIteration:
+                    batches = iter(train_loader)
+                    x, y = next(batches)
+            print(epoch, x, step(model, optimizer, x, y))
+        print("end", model(1.0).item())
+    """,
     "a list of optimizers that have names": """
         def main():
             first, second = nn.Linear(1, 1), nn.Linear(1, 1)

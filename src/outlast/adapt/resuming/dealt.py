@@ -1,7 +1,8 @@
 """Iterators that are made before a loop of torch and deal its rounds their samples: `batches = iter(loader)`.
 
-Which samples they deal follows from the random numbers at the moment when they were made. A later stint makes them anew
-with these numbers and passes over what was dealt.
+Which samples they deal follows from the random numbers at the moment when they were made, or dealt the first sample:
+only then is their order drawn, unless other processes read ahead. A later stint makes them anew with these numbers and
+passes over what was dealt.
 """
 
 from __future__ import annotations
@@ -21,24 +22,28 @@ _LOADERS = re.compile(r"\w*load(?:er)?s?\w*|(?:data)?_?dl|\w+_dl", re.I)
 _CLASS = [
     "class {0}:  # an iterator that a later stint can bring to where it was",
     "    def __init__(self, source):",
-    "        self.source, self.numbers, self.dealt = source, {1}.get_rng_state(), 0",
+    "        self.source, self.numbers, self.drawn, self.dealt = source, {1}.get_rng_state(), None, 0",
     "        self.rest = iter(source)",
     "",
     "    def __iter__(self):",
     "        return self",
     "",
     "    def __next__(self):",
+    "        if not self.dealt:  # the order may be drawn with the first sample",
+    "            self.drawn = {1}.get_rng_state()",
     "        sample = next(self.rest)",
     "        self.dealt += 1",
     "        return sample",
     "",
     "    def state_dict(self):",
-    '        return {{"numbers": self.numbers, "dealt": self.dealt}}',
+    '        return {{"numbers": self.numbers, "drawn": self.drawn, "dealt": self.dealt}}',
     "",
     "    def load_state_dict(self, state):",
     "        now = {1}.get_rng_state()",
     '        {1}.set_rng_state(state["numbers"])',
     "        self.__init__(self.source)",
+    '        if state["dealt"]:',
+    '            {1}.set_rng_state(state["drawn"])',
     '        while self.dealt < state["dealt"]:',
     "            next(self)",
     "        {1}.set_rng_state(now)",
