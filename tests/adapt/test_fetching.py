@@ -314,3 +314,12 @@ def test_an_option_that_may_be_an_address_or_a_place_takes_the_place():
     )
     done = adapt(text.format(test='args.weights.startswith("https")'), "xihe")
     assert "args.weights = args.pretrain_url" in done.text
+
+
+@pytest.mark.parametrize("place", ["demos.mnist_datamodule import MNISTDataModule", "demos import WikiText2"])
+def test_samples_for_demonstrations_are_fetched_wherever_the_data_is(place):
+    line = f"from lightning.pytorch.{place} as Rows"
+    text = f"import lightning.pytorch as pl\n{line}\nfrom nets import Net\npl.Trainer().fit(Net(), Rows())\n"
+    told = "fetches its data to ./data where that is not there yet"
+    assert f"{told}; this platform may not reach" in said(adapt(text), Kind.DIFFERS)
+    assert f"{told}; there is no network" in said(adapt(text, "xihe"), Kind.HAND)

@@ -32,6 +32,8 @@ _FAMILIES = re.compile(
     r"|torchaudio\.pipelines\.\w+\.get_\w+|pretrainedmodels\.\w+"
     r"|tushare\.(?:get_\w+|pro_\w+)|akshare\.\w+|baostock\.query_\w+"
 )
+#: samples for demonstrations, which look nowhere else, whatever they are told
+_DEMOS = re.compile(r"(?:lightning\.pytorch|pytorch_lightning)\.demos\.(?:\w+\.)?(?:MNIST(?:DataModule)?|WikiText2)")
 _PADDLE = re.compile(r"paddle\.(?:vision|text|audio)\.datasets\.[A-Z]\w*")
 #: by their last name, whoever has them
 _METHODS = frozenset(
@@ -70,6 +72,8 @@ def fetched_by(draft: Draft, call: cst.Call) -> str:
         return f"train finds its data where {said} says, and fetches what is not there"
     if name == "spacy.load" and not is_told_place(name, inner(first)):
         return f"spacy.load needs the package {inner(first) or 'of its model'}, which must have been fetched"
+    if _DEMOS.fullmatch(name):
+        return f"{last} fetches its data to ./data where that is not there yet"
     if _PADDLE.fullmatch(name):
         is_told = any(argument(call, each) for each in ("image_path", "data_file", "data_dir", "archive"))
         flag = argument(call, "download")
@@ -96,6 +100,8 @@ def advice_on(draft: Draft, call: cst.Call) -> str:
         return f"copy its script beside the code, and name its folder: load('metrics/{metric}'), with {metric}.py in it"
     if _ENCODERS.fullmatch(name):
         return "let encoder_weights be None there, and load the encoder's weights from an input"
+    if _DEMOS.fullmatch(name):
+        return "read the samples with a data set that is told its folder, such as torchvision.datasets.MNIST"
     return "fetch it once and declare it: outlast run … --data NAME=FILE"
 
 
