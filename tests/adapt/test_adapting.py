@@ -252,6 +252,27 @@ def test_an_option_with_a_value_of_its_own_decides_nothing():
     assert 'np.load("d/x.npy")' in done.text and "has a value of its own" in said(done, Kind.DIFFERS)
 
 
+@pytest.mark.parametrize(("default", "is_told"), [('"results"', True), ("None", False), ('""', False)])
+def test_a_folder_for_results_that_is_always_set_is_no_sign_of_the_platform(default, is_told):
+    done = adapt(f"""
+        import argparse, torch
+        from torch import nn
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--output_path", default={default})
+        args = parser.parse_args()
+        net = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        for epoch in range(9):
+            for batch in range(3):
+                optimizer.zero_grad()
+                net(torch.ones(1)).sum().backward()
+                optimizer.step()
+        torch.save(net, args.output_path + "/net.pt")
+    """, "xihe")  # fmt: skip
+    assert ("it goes on only in a stint" in said(done, Kind.DIFFERS)) == is_told
+    assert ("or args.output_path\nresume_path" in done.text) == (not is_told)
+
+
 def test_options_that_a_contract_passes_are_not_the_scripts_own():
     done = adapt("""
         import argparse, os

@@ -180,6 +180,8 @@ class _Gathering:
             """As MindSpore has it."""
 
         def train(self, epochs, data, callbacks, initial_epoch=0):
+            for each in callbacks:
+                getattr(each, "begin", lambda now: None)(None)
             for epoch in range(initial_epoch, epochs):
                 now = types.SimpleNamespace(
                     original_args=lambda epoch=epoch: types.SimpleNamespace(cur_epoch_num=epoch + 1, train_network=0)
@@ -190,7 +192,8 @@ class _Gathering:
                 print("epoch", epoch)
 
 
-def test_what_callbacks_of_the_script_gather_goes_on(tmp_path, monkeypatch):
+def _gathering(monkeypatch, **classes):
+    """These modules in place of MindSpore's; `classes`: callbacks that it brings."""
     kept = {}
     module, callback = types.ModuleType("mindspore"), types.ModuleType("mindspore.train.callback")
     callback.Callback = type("Callback", (), {})
@@ -203,14 +206,62 @@ def test_what_callbacks_of_the_script_gather_goes_on(tmp_path, monkeypatch):
 
     module.save_checkpoint, module.load_checkpoint = save, lambda path: dict(kept)
     module.load_param_into_net = lambda net, values: None
+    vars(callback).update(classes)
     for name, value in (("mindspore", module), ("mindspore.train", module.train), (callback.__name__, callback)):
         monkeypatch.setitem(sys.modules, name, value)
+
+
+def test_what_callbacks_of_the_script_gather_goes_on(tmp_path, monkeypatch):
+    _gathering(monkeypatch)
     text = adapt(GATHERS).text
     assert 'for key in {"best", "record"} & set(' in text, "what each epoch begins anew is not gathered"
     whole = play(GATHERS, tmp_path).output.splitlines()
     env = {"OUTLAST_CHECKPOINT": str(tmp_path / "keeps")}
     play(text, tmp_path, env=env, kill_after=2)
     assert play(text, tmp_path, env=env).output.splitlines() == whole[2:]
+
+
+class _Waiting:
+    """As MindSpore has it: what it counts begins anew with each training."""
+
+    def begin(self, run_context):
+        self.wait, self.best = 0, 9
+
+    def epoch_end(self, run_context):
+        self.wait += 1
+        self.best = min(self.best, 5 if run_context.original_args().cur_epoch_num == 1 else 7)
+        print("waited", self.wait, self.best)
+
+
+STOPS = """
+import mindspore as ms
+from mindspore.train.callback import EarlyStopping
+model = ms.Model(4)
+model.train(4, 1, callbacks=[EarlyStopping()])
+"""
+
+
+def test_what_callbacks_of_mindspore_count_goes_on(tmp_path, monkeypatch):
+    _gathering(monkeypatch, EarlyStopping=_Waiting)
+    text = adapt(STOPS).text
+    whole = play(STOPS, tmp_path).output.splitlines()
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "keeps")}
+    play(text, tmp_path, env=env, kill_after=4)
+    assert play(text, tmp_path, env=env).output.splitlines() == whole[4:]
+
+
+@pytest.mark.parametrize(
+    ("home", "is_kept"), [("mindvision.engine.callback", True), ("mindcv.utils", False), ("parts.callbacks", False)]
+)
+def test_what_callbacks_of_other_libraries_compare_is_kept_or_named(home, is_kept):
+    done = adapt(f"""
+        import mindspore as ms
+        from {home} import ValAccMonitor
+        model = ms.Model(net)
+        model.train(9, data, callbacks=[ValAccMonitor(model, data, 9)])
+    """)
+    assert ('for key in {"best_res"} & set(' in done.text) == is_kept
+    assert ("ValAccMonitor of another library" in said(done, Kind.DIFFERS)) == (not is_kept)
 
 
 def test_one_pass_over_samples_is_known_as_one():

@@ -28,6 +28,7 @@ from outlast.adapt.placing.wiring import relax
 from outlast.adapt.resume import Plan
 from outlast.adapt.resuming.drawing import Draw
 from outlast.adapt.resuming.seeds import keep_choices
+from outlast.adapt.resuming.state import RULE
 from outlast.adapt.sight import Sight
 from outlast.adapt.whole import calls_of, roots_of, words_of
 from outlast.migrate.engine import Kind
@@ -80,6 +81,15 @@ class Script:
         self._keep_choices(setup, output)
         if resume is not None:
             resume.apply(output.at(resume.at) if output else "")
+            self._tell_stint(resume, output)
+
+    def _tell_stint(self, resume: Plan, output: Value | None) -> None:
+        """Where the contract's option for results cannot tell the platform from a start by hand."""
+        name = self.needs.options.get(Role.OUTPUT)
+        goes_on = any(each.rule == RULE and each.message.startswith("goes on") for each in self.draft.findings)
+        if name is not None and output is None and goes_on and not self.sight.copies:
+            said = f"it goes on only in a stint, which names a folder: --{name} has a value of its own anywhere else"
+            self.draft.say(Kind.DIFFERS, RULE, resume.at, said, f"let the default of --{name} be None")
 
     def _keep_choices(self, setup: Setup, output: Value | None) -> None:
         draws = self._around.draws

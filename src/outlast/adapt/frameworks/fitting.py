@@ -6,6 +6,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.gathered import gathered_fields, put_lines
+from outlast.adapt.frameworks.library_callbacks import are_begun_anew, library_fields, say_unknown
 from outlast.adapt.resuming.cells import are_spread, say_split
 from outlast.adapt.resuming.counters import find_counting
 from outlast.adapt.resuming.parameters import FIRST_PROCESS
@@ -34,6 +35,14 @@ def _keep_lines(fields: list[str], pickler: str) -> list[str]:
         '        with open(name + ".part", "wb") as file:',
         f"            {pickler}(file).dump((epoch, states))",
         '        os.replace(name + ".part", name)',
+    ]
+
+
+def _begin_lines(begins: str, put: str) -> list[str]:
+    return [
+        f"    def {begins}(self, run_context):",
+        f"        {put}(self.parts, self.path, self.first)  # others have begun anew here",
+        "",
     ]
 
 
@@ -106,17 +115,16 @@ def _saver(
     callbacks: cst.BaseExpression | None, value: str,
 ) -> None:  # fmt: skip
     ms = draft.names.name_for("mindspore", [draft.module]) or "mindspore"
-    draft.need_import(
-        "inspect", "os", *(["pickle"] if gathered_fields(draft) else []), *(["mindspore"] if ms == "mindspore" else [])
-    )
-    fields, given, put = gathered_fields(draft), draft.free("resume_given"), draft.free("put_gathered")
+    fields = sorted({*gathered_fields(draft), *library_fields(draft)})
+    draft.need_import("inspect", "os", *(["pickle"] if fields else []), *(["mindspore"] if ms == "mindspore" else []))
+    given, put, is_reset = draft.free("resume_given"), draft.free("put_gathered"), are_begun_anew(draft)
     pickler, unpickler = draft.free("StatePickler"), draft.free("StateUnpickler")
     names, kind, added = Names.choose(draft, "epoch"), draft.free("SaveResume"), draft.free("resume_callbacks")
     model = draft.source(call.func.value) if isinstance(call.func, cst.Attribute) else ""
     done, words = draft.free("resume_done"), draft.free("resume_words")
     source = draft.source(epochs)
     # `fit` takes only callbacks that speak of training or evaluation; `train` of 1.7 does not know these words.
-    ends = "on_train_epoch_end" if tail(call.func) == "fit" else "epoch_end"
+    begins, ends = ("on_train_begin", "on_train_epoch_end") if tail(call.func) == "fit" else ("begin", "epoch_end")
     # Data-parallel processes hold the same weights: all load them, and one file is written by one of them.
     is_one = f" or not ({FIRST_PROCESS})" if are_spread(draft) else ""
     add_helpers(draft, call, [ms], [
@@ -124,11 +132,13 @@ def _saver(
         f"class {kind}({ms}.train.callback.Callback):",
         '    """Saves network, optimizer and epoch under one name after each epoch, whole or not at all."""',
         "",
-        f"    def __init__(self, path, done, last{', parts' if fields else ''}):",
+        f"    def __init__(self, path, done, last{', parts' if fields else ''}{', first' if is_reset else ''}):",
         "        super().__init__()",
         "        self.path, self.done, self.last = path, done, last",
         *(["        self.parts = parts"] if fields else []),
+        *(["        self.first = first"] if is_reset else []),
         "",
+        *(_begin_lines(begins, put) if is_reset else []),
         f"    def {ends}(self, run_context):",
         "        now = run_context.original_args()",
         "        epoch = self.done + now.cur_epoch_num",
@@ -141,6 +151,7 @@ def _saver(
         "",
         *(_put_function(put, pickler, unpickler, ms) if fields else []),
     ])  # fmt: skip
+    parts = (f", {given}" if fields else "") + (f", {names.first}" if is_reset else "")
     draft.add_before(statement, [
         *([f"{given} = {_listed(draft, callbacks)}"] if fields else []),
         *place_lines(names, value, "resume.ckpt"),
@@ -157,7 +168,7 @@ def _saver(
         f'        {words} = {{"initial_epoch": {names.first}}}',
         "    else:",
         f"        {done} = {names.first}",
-        f"    {added} = [{kind}({names.path}, {done}, {source}{f', {given}' if fields else ''})]",
+        f"    {added} = [{kind}({names.path}, {done}, {source}{parts})]",
     ])  # fmt: skip
     simple = isinstance(epochs, cst.Name | cst.Attribute | cst.Integer | cst.Subscript)
     draft.replace(epochs, f"{source if simple else f'({source})'} - {done}")
@@ -170,6 +181,7 @@ def _saver(
     draft.say(Kind.CHANGED, RULE, statement, "goes on from its last epoch (network and optimizer)")
     _say_order(draft, statement)
     say_split(draft)
+    say_unknown(draft, statement, callbacks)
 
 
 def _say_order(draft: Draft, statement: cst.CSTNode) -> None:
