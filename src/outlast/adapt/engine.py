@@ -12,6 +12,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.edits import Meeting
 from outlast.adapt.needs import Needs
 from outlast.adapt.program import Adapting, ModuleError, read_program
+from outlast.adapt.unbound import Unbound, newly_unbound
 from outlast.migrate.engine import EditError, Finding, Kind
 from outlast.migrate.repair import Unparsable, complaint
 
@@ -61,7 +62,7 @@ def adapt_text(
     try:
         changed = adapting.adapt()
     except ModuleError as error:
-        return _without(error.path, text, needs, beside, script, read)
+        return _without(error.path, "two changes meet in it", text, needs, beside, script, read)
     except Meeting as met:
         return _unchanged(
             text, draft.line_at(met.at), "two changes meet on this line", "divide it, then adapt it again"
@@ -69,6 +70,11 @@ def adapt_text(
     except (EditError, cst.ParserSyntaxError) as error:
         line = min(error.raw_line, text.count("\n") + 1) if isinstance(error, cst.ParserSyntaxError) else 1
         return _unchanged(text, line, "with the change it would not be valid Python", "please report this script")
+    for path, new in adapting.texts.items():
+        if (wrong := newly_unbound(adapting.modules[path].text, new)) is not None:
+            return _without(path, _without_value(wrong), text, needs, beside, script, read)
+    if (wrong := newly_unbound(text, changed)) is not None:
+        return _unchanged(text, 1, _without_value(wrong), "please report this script")
     modules = {
         path: Adapted(new, _sorted(module.findings))
         for path, new in adapting.texts.items()
@@ -81,10 +87,14 @@ def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: (finding.line, finding.rule)))
 
 
-def _without(path: str, text: str, needs: Needs, beside: frozenset[str], script: str, read: Read) -> Adapted:
+def _without_value(wrong: Unbound) -> str:
+    return f"with the change {wrong.name} would be read before it has a value"
+
+
+def _without(path: str, why: str, text: str, needs: Needs, beside: frozenset[str], script: str, read: Read) -> Adapted:
     """The adaptation of a program of which one module must stay as it is."""
     done = adapt_text(text, needs, beside, script=script, read=lambda each: None if each == path else read(each))
-    said = f"{path} cannot be changed safely: two changes meet in it"
+    said = f"{path} cannot be changed safely: {why}"
     left = Finding(Kind.HAND, "parse", 1, 1, said, f"look at its paths by hand: outlast adapt {path}")
     return replace(done, findings=(left, *done.findings))
 
