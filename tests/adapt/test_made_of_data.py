@@ -80,3 +80,44 @@ def test_a_folder_of_checkpoints_that_a_state_is_asked_of_is_that_of_the_weights
     )
     assert "args.begin_with = args.pretrain_url" in done.text
     assert "saver.restore(sess, state.model_checkpoint_path)" in done.text
+
+
+LINES = """
+    import os
+    import numpy as np
+
+    class LinesDataset:
+        def __init__(self, folder, part, anew):
+            self.folder, self.made = folder, part + ".npy"
+            self.raw = os.path.join(folder, part + ".txt")
+            if anew or not os.path.exists(os.path.join(self.folder, self.made)):
+                self.count()
+            self.load()
+
+        def count(self):
+            with open(self.raw) as lines:
+                np.save(os.path.join(self.folder, self.made), [len(line) for line in lines])
+
+        def load(self):
+            self.words = np.load(os.path.join(self.folder, self.made))
+"""
+
+
+def test_what_a_data_set_makes_of_its_files_lies_beside_them(tmp_path):
+    program = Program(tmp_path / "code", reading=LINES, train="""
+        import argparse
+        from reading import LinesDataset
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--data_dir", default="rows")
+        args = parser.parse_args()
+        lines = LinesDataset(args.data_dir, "first", False)
+        print(lines.words.tolist())
+    """)  # fmt: skip
+    for folder, text in ((tmp_path / "code/rows", "a\n"), (tmp_path / "in", "bb\n")):
+        folder.mkdir()
+        (folder / "first.txt").write_text(text)
+    program.adapt()
+    assert program.run().lines == ["[2]"]
+    for _ in range(2):
+        ran = program.run("--data_url", str(tmp_path / "in"), "--train_url", str(tmp_path / "out"))
+        assert ran.lines == ["[3]"], ran.error

@@ -14,7 +14,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import Role
-from outlast.adapt.placing.options import reads_settings
+from outlast.adapt.placing.options import SUFFIX, reads_settings
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.whole import files_of
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -121,12 +121,14 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
         uses = [use for _, use in several if not use.sink.makes] or [use for _, use in several]
         if _are_prepared(draft, places_of[at, parameter]):
             uses = [use for use in uses if use.role is not Role.OUTPUT]
+        owner = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
+        if owner is not None and _is_dataset(owner) and _has_more(uses):
+            uses = [use for use in uses if use.role is not Role.OUTPUT]
         roles = [use.role for use in uses if use.role is not None]
         if not roles:  # of it only the folder is used: `Path(file).parent / "curve.png"`
             continue
         role = max(roles, key=_RANKS.index)
         called = called_name(draft, function)
-        owner = next((each for each in draft.above(function) if isinstance(each, cst.ClassDef)), None)
         if owner is not None and called == "__call__":
             called = f"{owner.name.value}.{called}"  # an object is called by a name of its own
         is_folder = any(use.is_folder for _, use in several)
@@ -140,6 +142,13 @@ def find_takers(draft: Draft, sinks: Iterable[Sink], flow: Flow) -> Iterator[Tak
             called, parameter, place, role, is_folder, is_bound, expects, is_read,
             is_of_class=places[:1] == ["cls"], is_opened=is_opened, owner=owner.name.value if owner is not None else "",
         )  # fmt: skip
+
+
+def _has_more(uses: Sequence[Use]) -> bool:
+    """Whether a folder has files that are read and never written there: what a data set makes of them lies beside."""
+    written = {use.after for use in uses if use.role is Role.OUTPUT and not use.sink.makes}
+    read = {use.after for use in uses if use.role in (Role.DATA, Role.WEIGHTS)}
+    return any(map(SUFFIX.search, read - written))
 
 
 def _are_prepared(draft: Draft, places: Sequence[tuple[cst.CSTNode, Use]]) -> bool:
