@@ -71,10 +71,10 @@ def adapt_text(
         line = min(error.raw_line, text.count("\n") + 1) if isinstance(error, cst.ParserSyntaxError) else 1
         return _unchanged(text, line, "with the change it would not be valid Python", "please report this script")
     for path, new in adapting.texts.items():
-        if (wrong := newly_unbound(adapting.modules[path].text, new)) is not None:
-            return _without(path, _without_value(wrong), text, needs, beside, script, read)
-    if (wrong := newly_unbound(text, changed)) is not None:
-        return _unchanged(text, 1, _without_value(wrong), "please report this script")
+        if (unbound := newly_unbound(adapting.modules[path].text, new)) is not None:
+            return _without(path, _without_value(unbound), text, needs, beside, script, read)
+    if (unbound := newly_unbound(text, changed)) is not None:
+        return _unchanged(text, 1, _without_value(unbound), "please report this script")
     modules = {
         path: Adapted(new, _sorted(module.findings))
         for path, new in adapting.texts.items()
@@ -87,8 +87,8 @@ def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: (finding.line, finding.rule)))
 
 
-def _without_value(wrong: Unbound) -> str:
-    return f"with the change {wrong.name} would be read before it has a value"
+def _without_value(unbound: Unbound) -> str:
+    return f"with the change {unbound.name} would be read before it has a value"
 
 
 def _without(path: str, why: str, text: str, needs: Needs, beside: frozenset[str], script: str, read: Read) -> Adapted:
