@@ -1,4 +1,4 @@
-"""Lists and dictionaries of iterators: no file can hold them, so they are told instead of kept."""
+"""Lists and objects of iterators: no file can hold them. They are brought to where they were, or told."""
 
 from __future__ import annotations
 
@@ -73,11 +73,32 @@ def test_iterators_in_a_list_of_the_loop_are_told(made):
     assert f"batches {ANEW}" in said(done, Kind.DIFFERS)
 
 
-def test_iterators_in_an_object_of_another_file_are_told_and_its_numbers_kept(tmp_path):
+def test_iterators_in_an_object_of_another_file_are_brought_to_where_they_were(tmp_path):
     program = Program(tmp_path, train=TRAIN, mixed=HELD)
     done = program.adapt()
+    text, mixed = program.text("train.py"), program.text("mixed.py")
+    assert '"mixed.batches": [each.state_dict() for each in mixed.batches]' in text
+    assert '"mixed.taken": mixed.taken' in text
+    assert mixed.count("= ResumedIterator(") == 1 and "append(ResumedIterator(each))" in mixed
+    assert ANEW not in " / ".join(each.message for each in done.findings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return next(self.batches[at])", "return show(self.batches[at])"),
+        ("self.batches = []", "self.batches = list(given)"),
+        ("iter(each)", "iter(sorted(each))"),
+        ("class Mixed:", "class Mixed(torch.utils.data.Dataset):"),
+        ("self.batches = []", "if loaders:\n                self.batches = []"),
+    ],
+    ids=["used otherwise", "of unknown content", "over no loader", "copied to others", "made under a condition"],
+)
+def test_iterators_in_an_object_that_are_not_certain_are_told(old, new, tmp_path):
+    program = Program(tmp_path, train=TRAIN, mixed=HELD.replace(old, new))
+    done = program.adapt()
     text = program.text("train.py")
-    assert "mixed.batches" not in text and '"mixed.taken": mixed.taken' in text
+    assert "mixed.batches" not in text and "ResumedIterator" not in program.text("mixed.py")
     assert f"mixed.batches {ANEW}" in " / ".join(each.message for each in done.findings)
 
 

@@ -99,6 +99,38 @@ SHAPES = {
             print(epoch, x, step(model, optimizer, x, y))
         print("end", model(1.0).item())
     """,
+    "samples of iterators that an object holds": """
+        class Loader:
+            def __iter__(self):
+                yield from sorted(POINTS * 2, key=lambda _: torch.draw())
+        class Feed:
+            def __init__(self, first_loader, second_loader):
+                self.loaders, self.main_loader = [first_loader, second_loader], second_loader
+                self.batches = [iter(each) for each in self.loaders]
+                self.main = iter(self.main_loader)
+            def take(self):
+                found = []
+                for at, each in enumerate(self.batches):
+                    try:
+                        found.append(next(each))
+                    except StopIteration:
+                        self.batches[at] = iter(self.loaders[at])
+                        found.append(next(self.batches[at]))
+                try:
+                    return [*found, next(self.main)]
+                except StopIteration:
+                    self.main = iter(self.main_loader)
+                    return [*found, next(self.main)]
+        feed = Feed(Loader(), Loader())
+        torch.draw()
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        for epoch in range(5):
+            for _ in range(3):
+                points = feed.take()
+            print(epoch, [step(model, optimizer, x, y) for x, y in points])
+        print("end", model(1.0).item())
+    """,
     "a list of optimizers that have names": """
         def main():
             first, second = nn.Linear(1, 1), nn.Linear(1, 1)

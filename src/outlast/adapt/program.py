@@ -32,6 +32,7 @@ from outlast.adapt.placing.unpacking import leave_packed
 from outlast.adapt.placing.wiring import relax
 from outlast.adapt.resume import Plan
 from outlast.adapt.resuming.before import Before
+from outlast.adapt.resuming.dealt import deal
 from outlast.adapt.resuming.drawing import Draw, all_draws, find_draws, own_choices
 from outlast.adapt.resuming.emptied import say_emptied
 from outlast.adapt.resuming.listing import say_cut, say_listings
@@ -191,6 +192,7 @@ class Adapting:
             for draft in (self.entry, *self.modules.values()):
                 put_in_order(self._unordered, draft)
                 keep_stamped(_stamped(training), draft, "")
+                deal(draft, _dealt(training, draft))
             self.texts = {path: _result(path, each) for path, each in self.modules.items()}
             return self.entry.result()
         sights, entry = self._look()
@@ -202,6 +204,7 @@ class Adapting:
         script = Script(entry, self.needs, None if training.path else plan, around)
         script.change()
         put_in_order(self._unordered, self.entry)
+        deal(self.entry, _dealt(training, self.entry))
         self.lacks, self.kind = script.lacks, script.kind
         return self.entry.result()
 
@@ -259,6 +262,7 @@ class Adapting:
             plan = training.plans().get(path)
             folders += _change(sight, self.needs, plan, _sites(others))
             put_in_order(self._unordered, sight.draft)
+            deal(sight.draft, _dealt(training, sight.draft))
             value = f'os.environ.get("{variable(self.needs.options[Role.OUTPUT])}")'
             keep_stamped(_stamped(training), sight.draft, "" if sight.copies else value)
             self.texts[path] = _result(path, sight.draft)
@@ -299,6 +303,12 @@ class Adapting:
 
 def _stamped(training: Training) -> list[Stamped]:
     return [each for plan in training.plans().values() for each in plan.stamped]
+
+
+def _dealt(training: Training, draft: Draft) -> list[cst.Call]:
+    """Calls of a file that make iterators from which the rounds of another file draw."""
+    states = [state for plan in training.plans().values() for values, state in plan.states if values.draft is not draft]
+    return list(dict.fromkeys(call for state in states for call in state.dealt_by(draft)))
 
 
 def _declares(draft: Draft) -> int:

@@ -8,14 +8,13 @@ passes over what was dealt.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.state import torch_name
 from outlast.migrate.tree import argument, dotted, positional, tail
 
 _LOADERS = re.compile(r"\w*load(?:er)?s?\w*|(?:data)?_?dl|\w+_dl", re.I)
@@ -80,19 +79,20 @@ def find_dealt(draft: Draft, values: Values) -> list[Dealt]:
     return found
 
 
-def deal(draft: Draft, dealt: list[Dealt]) -> None:
-    """Let these iterators know where they are."""
-    if not dealt:
+def deal(draft: Draft, made: Sequence[cst.Call]) -> None:
+    """Let the iterators that these calls make know where they are."""
+    if not made:
         return
-    torch = torch_name(draft)
 
     def make() -> tuple[str]:
-        name = draft.free("ResumedIterator")
-        draft.add_on_top([line.format(name, torch) for line in _CLASS])
+        name, torch = draft.free("ResumedIterator"), draft.names.name_for("torch", [draft.module])
+        if not torch:
+            draft.need_import("torch")
+        draft.add_on_top([line.format(name, torch or "torch") for line in _CLASS])
         return (name,)
 
     (name,) = draft.once("dealt", make)
-    for call in (call for each in dealt for call in each.made):
+    for call in made:
         draft.replace(call.func, name)
 
 
@@ -114,7 +114,11 @@ def _is_loader(values: Values, source: str) -> bool:
     origin = values.origins.get(source)
     made = tail(origin.func) if isinstance(origin, cst.Call) else ""
     is_kept = made in ("cycle", "iter", "map", "zip", "chain") or isinstance(origin, cst.GeneratorExp)
-    return not is_kept and bool(_LOADERS.fullmatch(source.rpartition(".")[2]) or made.endswith("Loader"))
+    return not is_kept and (is_called_loader(source.rpartition(".")[2]) or made.endswith("Loader"))
+
+
+def is_called_loader(word: str) -> bool:
+    return bool(_LOADERS.fullmatch(word))
 
 
 def is_only_drawn(draft: Draft, values: Values, name: str) -> bool:

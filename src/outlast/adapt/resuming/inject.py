@@ -53,7 +53,7 @@ def inject(
         names = dataclasses.replace(names, here=draft.free("saves_here"))
     draft.need_import("os")
     if state.kind == "torch":
-        deal(draft, find_dealt(draft, values))
+        deal(draft, [*(call for each in find_dealt(draft, values) for call in each.made), *state.dealt_by(draft)])
     if state.kind in ("torch", "tensorflow"):
         count(draft, find_counted(draft, values))
     if changes_counter(values):

@@ -76,6 +76,11 @@ class State:
     modes: tuple[str, ...] = ()  # those of `loaded` that the rounds leave for training or for use
     outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
     filled: frozenset[str] = frozenset()  # those of `kept` that others hold, too, and that get their content back
+    dealt: tuple[cst.Call, ...] = ()  # calls that make iterators in fields of objects, of any file
+
+    def dealt_by(self, draft: Draft) -> list[cst.Call]:
+        """Those calls that stand in one file."""
+        return [call for call in self.dealt if draft.home(call) is draft]
 
 
 @dataclass(frozen=True)

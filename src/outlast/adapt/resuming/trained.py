@@ -12,6 +12,7 @@ from outlast.adapt.resuming.arrays import filled_places, is_table
 from outlast.adapt.resuming.called import whole_of
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.dealt import find_dealt
+from outlast.adapt.resuming.dealt_fields import find_dealt_fields
 from outlast.adapt.resuming.filled import filled_parameters
 from outlast.adapt.resuming.held_arrays import changed_parameters
 from outlast.adapt.resuming.kept import CHANGES, WRITERS, is_container, is_plain, kept_values, leave_missing, say_unkept
@@ -87,7 +88,9 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     generators = [name for name, origin in uses.known.items() if _is_generator(draft, origin)]
     held, loaders = loader_generators(draft, values, uses, generators)
     _refuse_hidden_generators(draft, loaders)
-    kept, outer = kept_beside(draft, values, uses, {*found.names, *tensors, *generators})
+    fields = find_dealt_fields(draft, values, uses)
+    saved = {*found.names, *tensors, *generators, *(each.name for each in fields)}
+    kept, outer = kept_beside(draft, values, uses, saved)
     anew = turned(draft, values, found.names)
     kept = tuple(name for name in kept if name not in anew)
     refuse_functions(draft, values, kept)
@@ -111,14 +114,17 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
     under |= {name: f'getattr({name.rpartition(".")[0]}, "generator", None) is not None' for name in held}
     drawn = [each.name for each in find_dealt(draft, values)]
     drawn += [each.name for each in find_counted(draft, values)]
+    drawn += [each.name for each in fields if not each.kind]
+    groups = {**found.groups, **{each.name: each.kind for each in fields if each.kind}}
     unsure = {*found.under, *found.asked, *found.wrapped, *(name for name in found.loaded if uses.may_be_none(name))}
     return State(
         "torch", (*found.loaded, *drawn), (*generators, *held), kept,
         maybe=frozenset(name for name in (*found.loaded, *holders) if uses.may_be_none(name)),
-        under=(*found.under.items(), *under.items()), groups=tuple(found.groups.items()), tensors=tuple(tensors),
+        under=(*found.under.items(), *under.items()), groups=tuple(groups.items()), tensors=tuple(tensors),
         asked=frozenset(found.asked), outer=outer, filled=frozenset(filled), wrapped=frozenset(found.wrapped),
         partly=_trained_in_part(draft, values, uses, found.loaded),
         thawed=_thawed(draft, values, uses, found),
+        dealt=tuple(dict.fromkeys(call for each in fields for call in each.made)),
         modes=find_modes(draft, values, uses, [name for name in found.loaded if name not in unsure]),
     )  # fmt: skip
 
@@ -265,7 +271,7 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
                 draft.say(Kind.DIFFERS, RULE, values.loop.node, said, _ANEW)
             continue
         for name, first in uses.changing(holder).items():
-            if _is_of_functions(draft, uses, name):
+            if name in saved or _is_of_functions(draft, uses, name):
                 continue
             made = {tail(each.func) for each in uses.field_values(name) if isinstance(each, cst.Call)}
             if any(is_no_value(value) for value in uses.field_values(name)) or is_archive(draft, uses, name):
@@ -278,7 +284,7 @@ def _fields(draft: Draft, values: Values, uses: Uses, saved: set[str]) -> list[s
             elif (
                 isinstance(first, cst.Call) and name not in uses.holders and tail(first.func) not in NOT_KEPT | _CLOCKS
             ):
-                is_saved = name in saved or any(each in uses.methods[name] for each in ("step", "eval", "parameters"))
+                is_saved = any(each in uses.methods[name] for each in ("step", "eval", "parameters"))
                 is_anew = is_saved or draft.resolve(first.func).partition(".")[0] in _TRACKERS
                 if not is_anew and not (holder != "self" and is_reset(draft, values, uses, holder)):
                     draft.say(Kind.DIFFERS, RULE, values.loop.node, f"{name} starts anew in each stint", _ANEW)
