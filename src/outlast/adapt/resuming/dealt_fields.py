@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from outlast.adapt.arguments.namespaces import parameters_of
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.dealt import is_called_loader
 from outlast.adapt.resuming.loops import Values
@@ -148,10 +149,10 @@ def _is_only_drawn(draft: Draft, nodes: Sequence[cst.CSTNode], field: str, kind:
     inside = {id(node) for node in nodes}
     uses = (node for each in (draft, *draft.others) for node in each.of(cst.Attribute) if node.attr.value == name)
     looks = {"next", "len"} if kind else {"next"}
-    return all(id(node) in inside and dotted(node) == field and _is_drawing(draft, node, looks) for node in uses)
+    return all(id(node) in inside and dotted(node) == field and _is_drawing(draft, nodes, node, looks) for node in uses)
 
 
-def _is_drawing(draft: Draft, node: cst.BaseExpression, looks: Collection[str]) -> bool:
+def _is_drawing(draft: Draft, nodes: Sequence[cst.CSTNode], node: cst.BaseExpression, looks: Collection[str]) -> bool:
     """`next(self.batches)`, `self.batches[0] = …`, `self.batches.append(…)`, `for each in self.batches: next(each)`."""
     parent = draft.parent(node)
     if isinstance(parent, cst.Subscript) and parent.value is node:
@@ -163,9 +164,9 @@ def _is_drawing(draft: Draft, node: cst.BaseExpression, looks: Collection[str]) 
     if isinstance(parent, cst.For) and parent.iter is node:
         return _is_loop_drawing(draft, parent, parent.target)
     call = draft.parent(parent) if isinstance(parent, cst.Arg) else None
-    if not isinstance(call, cst.Call):
+    if not isinstance(call, cst.Call) or not isinstance(parent, cst.Arg):
         return False
-    if tail(call.func) in looks:
+    if tail(call.func) in looks or _is_drawn_by_method(draft, nodes, call, parent):
         return True
     loop = draft.parent(call)
     parts = loop.target.elements if isinstance(loop, cst.For) and isinstance(loop.target, cst.Tuple) else ()
@@ -174,11 +175,26 @@ def _is_drawing(draft: Draft, node: cst.BaseExpression, looks: Collection[str]) 
     return is_dealt and at < len(parts) and isinstance(loop, cst.For) and _is_loop_drawing(draft, loop, parts[at].value)
 
 
+def _is_drawn_by_method(draft: Draft, nodes: Sequence[cst.CSTNode], call: cst.Call, given: cst.Arg) -> bool:
+    """`self.check(self.batches)`, whose method only draws from what it is handed."""
+    called = [
+        node for node in nodes if isinstance(node, cst.FunctionDef) and dotted(call.func) == f"self.{node.name.value}"
+    ]
+    if len(called) != 1 or any(arg.star for arg in call.args):
+        return False
+    places = parameters_of(called[0])[1:]
+    at = [arg is given for arg in call.args].index(True)
+    name = given.keyword.value if given.keyword is not None else "".join(places[at : at + 1])
+    return name in places and _is_only_given_to_next(draft, called[0].body, name)
+
+
 def _is_loop_drawing(draft: Draft, loop: cst.For, target: cst.BaseExpression) -> bool:
     """Whether a loop over iterators only draws from each."""
-    if not isinstance(target, cst.Name):
-        return False
-    names = [node for node in draft.below(loop.body) if isinstance(node, cst.Name) and node.value == target.value]
+    return isinstance(target, cst.Name) and _is_only_given_to_next(draft, loop.body, target.value)
+
+
+def _is_only_given_to_next(draft: Draft, block: cst.BaseSuite, name: str) -> bool:
+    names = [node for node in draft.below(block) if isinstance(node, cst.Name) and node.value == name]
     return all(
         isinstance(arg := draft.parent(node), cst.Arg) and isinstance(call := draft.parent(arg), cst.Call)
         and tail(call.func) == "next"

@@ -1,0 +1,86 @@
+"""Iterators over loaders that an object holds for its training deal a later stint what it would have been dealt."""
+
+from __future__ import annotations
+
+import pytest
+from checked import adapt, said
+from torch_stage import HEAD, STEP
+
+from outlast.migrate.engine import Kind
+
+SOLVER = """
+class Loader:
+    def __iter__(self):
+        start = torch.draw()
+        for at in range(3):
+            yield start + at, float(at)
+
+
+class Solver:
+    def __init__(self, loader, other_loader):
+        self.loader, self.other_loader = loader, other_loader
+        self.net = nn.Linear(1, 1)
+        self.optimizer = torch.optim.SGD(self.net.parameters())
+        {first}
+
+    def next_batch(self):
+        try:
+            return next(self.batches)
+        except StopIteration:
+            self.batches = iter(self.other_loader)
+            return next(self.batches)
+
+    def take(self, batches):
+        return next(batches)
+
+    def train(self):
+        {before}
+        for epoch in range(5):
+            for x, y in self.loader:
+                step(self.net, self.optimizer, x, y)
+            for _ in range(2):
+                {draw}
+            print(epoch, step(self.net, self.optimizer, x, y))
+
+
+Solver([(1.0, 2.0), (2.0, 3.0)], Loader()).train()
+"""
+MADE = "self.batches = iter(self.other_loader)"
+
+
+def write(first="pass", before="pass", draw="x, y = self.next_batch()"):
+    return HEAD + STEP + SOLVER.format(first=first, before=before, draw=draw)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"first": MADE},
+        {"before": MADE},
+        {"first": "self.batches = iter(other_loader)"},
+        {"first": MADE, "draw": "x, y = self.take(self.batches) if epoch == 0 else self.next_batch()"},
+    ],
+)
+@pytest.mark.parametrize("kill_after", [2, 4])
+def test_an_iterator_that_an_object_holds_goes_on_where_it_was(parts, kill_after, run, tmp_path):
+    text = write(**parts)
+    lines = run(text).output.splitlines()
+    done = adapt(text)
+    assert "starts anew" not in said(done, Kind.DIFFERS) and "self.batches" in said(done, Kind.CHANGED)
+    assert run(done.text).output.splitlines() == lines, "without the options nothing may change"
+    flags = "--train_url", str(tmp_path / "out")
+    assert run(done.text, *flags, kill_after=kill_after).was_killed
+    assert run(done.text, *flags).output.splitlines() == lines[kill_after - 1 :], done.text
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"first": MADE, "draw": "x, y = self.next_batch(); print(len(self.batches))"},
+        {"first": MADE, "draw": "x, y = self.next_batch(); show(self.batches)"},
+        {"first": f"if loader: {MADE}"},
+    ],
+)
+def test_what_an_object_does_not_surely_go_through_again_is_told(parts):
+    done = adapt(write(**parts))
+    assert "ResumedIterator" not in done.text and "self.batches starts anew" in said(done, Kind.DIFFERS)
