@@ -32,6 +32,12 @@ def imports_of(header: str) -> str:
             id="behind what must come first",
         ),
         pytest.param(
+            "import sys\ntry:\n    from .nets import Net\nexcept ImportError:\n    Net = None\nimport numpy\n",
+            "import sys\nimport argparse\nimport os\n"
+            "try:\n    from .nets import Net\nexcept ImportError:\n    Net = None\nimport numpy\n",
+            id="in front of what is imported if it is there",
+        ),
+        pytest.param(
             "# trains\n\nimport numpy\n",
             "# trains\n\nimport argparse\nimport os\n\nimport numpy\n",
             id="ahead of all others",

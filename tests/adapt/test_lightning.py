@@ -155,6 +155,13 @@ def test_the_class_stands_behind_the_import_that_it_needs():
     )
 
 
+def test_the_class_stands_in_the_block_that_imports_what_it_needs():
+    lines = LIGHTNING.format(imports="import lightning as L", trainer="L.Trainer()", given="Net()").splitlines()
+    done = adapt("from net import Net, make\nif __name__ == '__main__':\n" + "\n".join("    " + each for each in lines))
+    assert done.is_complete and "\n    class SaveResume(L.pytorch.callbacks.Checkpoint):" in done.text
+    assert done.text.index("import lightning as L") < done.text.index("class SaveResume")
+
+
 def test_a_rate_that_follows_a_metric_goes_on_where_it_was(tmp_path, monkeypatch):
     torch, lightning = types.ModuleType("torch"), types.ModuleType("lightning")
     lightning.pytorch = types.ModuleType("lightning.pytorch")

@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 
+from outlast.adapt import CONTRACTS, adapt_text
+from outlast.adapt.program import Adapting
 from outlast.adapt.unbound import newly_unbound
 
 UNBOUND = {
@@ -74,3 +76,10 @@ def test_a_name_without_a_value_is_found(text):
 @pytest.mark.parametrize("text", BOUND.values(), ids=BOUND)
 def test_a_name_that_has_a_value_somewhere_is_not(text):
     assert newly_unbound("", textwrap.dedent(text)) is None
+
+
+def test_a_script_whose_change_would_read_such_a_name_stays_as_it_was(monkeypatch):
+    monkeypatch.setattr(Adapting, "adapt", lambda adapting: "print(contract)\n")
+    done = adapt_text("print(1)\n", CONTRACTS["modelarts"])
+    assert done.text == "print(1)\n" and not done.is_complete
+    assert "contract would be read before it has a value" in done.findings[0].message

@@ -48,7 +48,7 @@ def ahead_of_others(header: Sequence[cst.CSTNode], module: cst.Module) -> cst.CS
 
 def _imports_of(header: Sequence[cst.CSTNode]) -> Sequence[cst.CSTNode]:
     """A header from its first import on; nothing where a star brings names that could hide what stands before it."""
-    lines = [line for statement in header for line in getattr(statement, "body", ())]
+    lines = [line for each in header if isinstance(each, cst.SimpleStatementLine) for line in each.body]
     if any(isinstance(line, cst.ImportFrom) and isinstance(line.names, cst.ImportStar) for line in lines):
         return []
     at = 1 if header and is_docstring(header[0]) else 0

@@ -27,13 +27,25 @@ def wrap_method(draft: Draft, call: cst.Call, helper: str, given: Sequence[str])
 
 
 def add_helpers(draft: Draft, user: cst.CSTNode, names: Sequence[str], lines: Sequence[str]) -> None:
-    """Put definitions behind the imports at the top, or, where what they need is imported later, before their user."""
+    """Put definitions behind the imports at the top, or, where what they need is imported later, before their user.
+
+    What the block of their user imports (`if __name__ == "__main__": import lightning`) is there in that block alone.
+    """
     roots = {name.partition(".")[0] for name in names}
     bound = [each for each in draft.module.body if roots & set(imported_by(each))]
     if all(draft.start(each) < draft.start(draft.first) for each in bound):
         draft.add_on_top(lines)
-    else:
-        draft.add_before(draft.top_statement(user), [*lines[lines[0] == "" :], ""])
+        return
+    top = draft.top_statement(user)
+    at = _in_block(draft, top, user) if top in bound else top
+    draft.add_before(at, [*lines[lines[0] == "" :], ""])
+
+
+def _in_block(draft: Draft, top: cst.CSTNode, user: cst.CSTNode) -> cst.CSTNode:
+    """The statement of a block at the top that holds a node."""
+    chain = [user, *draft.above(user)]
+    blocks = [at for at, node in enumerate(chain) if isinstance(node, cst.IndentedBlock)]
+    return chain[blocks[-1] - 1] if blocks and isinstance(top, cst.If | cst.Try) else top
 
 
 def imported_by(statement: cst.CSTNode) -> list[str]:
