@@ -63,6 +63,54 @@ def test_a_folder_for_both_results_and_data_is_still_where_the_data_was(tmp_path
     assert sorted(os.listdir(out)) == ["y.npy"]
 
 
+LISTS = {
+    "joined with a text": ('os.path.join(root, "data/rows")', 'os.path.join(root, "data/names/all.txt")'),
+    "joined with names": ('os.path.join(root, "data", "rows")', 'os.path.join(root, "data", "names", "all.txt")'),
+    "put behind it": ('root + "/data/rows"', 'f"{root}/data/names/all.txt"'),
+}
+
+
+@pytest.mark.parametrize("shape", LISTS)
+@pytest.mark.parametrize("brought", ["given", "given/data"])
+def test_data_in_one_folder_below_the_start_is_found_in_that_folder(shape, brought, tmp_path):
+    rows, names = LISTS[shape]
+    done = adapt(f"""
+        import os
+        root = os.getcwd()
+        rows = {rows}
+        for name in sorted(os.listdir(rows)):
+            print(open(os.path.join(rows, name)).read())
+        print(open({names}).read())
+    """)
+    for name in ("rows/x.txt", "names/all.txt"):
+        (tmp_path / "given/data" / name).parent.mkdir(parents=True)
+        (tmp_path / "given/data" / name).write_text(name)
+    away = tmp_path / "away"
+    away.mkdir()
+    assert play(done.text, away, f"--data_url={tmp_path / brought}").output == "rows/x.txt\nnames/all.txt\n", done.text
+
+
+@pytest.mark.parametrize(
+    ("place", "after"),
+    [
+        ('os.path.join(here, "d")', 'contract.data_url or os.path.join(here, "d")'),
+        ('here + "/d/"', 'os.path.join(contract.data_url, "") if contract.data_url else here + "/d/"'),
+        (
+            'os.path.join(os.path.join(here, "d"), "a")',
+            'os.path.join(contract.data_url or os.path.join(here, "d"), "a")',
+        ),
+        ("os.path.join(here, name)", "here = contract.data_url or os.getcwd()"),
+    ],
+)
+def test_one_folder_below_a_name_for_the_start_is_the_option_where_it_is_told(place, after):
+    assert after in adapt(f"{HEAD}name = input()\nhere = os.getcwd()\nImageFolder({place})\n").text
+
+
+def test_two_folders_beside_the_script_stay_below_the_option():
+    done = adapt(f"{HEAD}here = os.getcwd()\nImageFolder(os.path.join(here, 'a'))\nImageFolder(here + '/b')\n")
+    assert "here = contract.data_url or os.getcwd()" in done.text
+
+
 @pytest.mark.parametrize(
     "check",
     [

@@ -46,7 +46,8 @@ def replace_others(
     is_many = any(use.is_many for use in uses)
     is_whole = len(places) == 1 and set(nodes) <= folders
     defaults = [*[""] * (len(unknown) + is_many), *beside]
-    tails = Tails(draft, role, defaults, is_whole=is_whole, is_many=is_many)
+    is_spread = len({_folder(draft, node, False) for node in nodes.values() if _last(node) is not None}) > 1
+    tails = Tails(draft, role, defaults, is_whole=is_whole, is_many=is_many, is_spread=is_spread)
     made: list[tuple[cst.CSTNode, str]] = []
     every = {_folder(draft, node, True) for node in nodes.values() if not _is_open(node)}
     for key, node in nodes.items():
@@ -59,7 +60,7 @@ def replace_others(
             is_read = role is Role.DATA
             new = _instead(draft, node, value, None if whole else tails, every, is_read=is_read)
             draft.replace(node, enclosed(draft, node, new))
-            end = "the end of its path" if tails.is_found and _last(node) is None else "its last name"
+            end = "the end of its path" if tails.is_found else "its last name"
             how = "can be replaced by" if whole else f"is looked for by {end} in"
             how = "goes to" if role is Role.OUTPUT and not whole else how
             place = draft.scope(node), draft.source(node)
@@ -185,7 +186,8 @@ def _instead(
     if tails is not None:
         draft.need_import("os")
         last = _last(node)
-        new = tails.of(value, source) if last is None else f"os.path.join({value}, {_end(draft, node, every)})"
+        is_found = last is None or tails.is_found
+        new = tails.of(value, source) if is_found else f"os.path.join({value}, {_end(draft, node, every)})"
         may_be_none = isinstance(node, cst.Attribute | cst.Subscript | cst.Name) and not is_argument(draft, node)
         condition = f"{value} and {source}" if may_be_none else value
     return f"{f'{made}({new})' if made else new} if {condition} else {source}"
@@ -197,7 +199,7 @@ def _maker(draft: Draft, node: cst.CSTNode) -> str:
         return ""
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
         return ""  # text
-    if is_argument(draft, node):
+    if is_argument(draft, node) or (isinstance(node, cst.Call) and draft.resolve(node.func) == "os.getcwd"):
         return ""  # likewise
     if isinstance(node, cst.Call) and tail(node.func) == "Path":
         return draft.source(node.func)

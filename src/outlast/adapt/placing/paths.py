@@ -41,7 +41,7 @@ from outlast.adapt.placing.roles import Roles, by_look
 from outlast.adapt.placing.saving import may_save
 from outlast.adapt.placing.settings_files import is_beside_settings, is_read_as_settings
 from outlast.adapt.placing.shapes import name_behind_dot
-from outlast.adapt.placing.shared_roots import data_of
+from outlast.adapt.placing.shared_roots import data_of, lift_data
 from outlast.adapt.placing.siblings import add_siblings
 from outlast.adapt.placing.sinks import HELPER, Sink, is_taken_weights, reads_itself
 from outlast.adapt.placing.sites import Site, text_of
@@ -233,6 +233,7 @@ def find_paths(
     found.seen = set(by_literal) | ours
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)} | ours | flow.filled
     add_asked(draft, found, ways)
+    lift_data(draft, flow.spelling, found.others)
     found.others = by_place(draft, found.others)
     inside = {id(node) for node in found.nodes()}
     for role, uses in found.others.items():

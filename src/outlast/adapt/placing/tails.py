@@ -25,20 +25,21 @@ class Tails:
     """What places become below a folder. `defaults`: of each its value as far as it is known, else an empty text.
 
     `is_whole`: where nothing of that name is there, the folder itself is the place; `is_many`: the old one, as it may
-    be any.
+    be any; `is_spread`: they lie in several folders.
     """
 
     def __init__(
-        self, draft: Draft, role: Role, defaults: Sequence[str], *, is_whole: bool = False, is_many: bool = False
-    ) -> None:
+        self, draft: Draft, role: Role, defaults: Sequence[str], *, is_whole: bool = False, is_many: bool = False,
+        is_spread: bool = False,
+    ) -> None:  # fmt: skip
         self._draft, self._is_whole, self._is_many = draft, is_whole, is_many
         lasts = [last_of(each) for each in defaults]
         is_unknown = len(defaults) > 1 and "" in lasts
         may_meet = is_unknown or len(set(lasts)) < len(lasts)
         # Of `data/words.txt` and `data/labels/train.json` the one folder is `data`, and the other may be as well.
-        is_spread = len({posixpath.dirname(posixpath.normpath(each)) for each in defaults if each}) > 1
+        are_spread = len({posixpath.dirname(posixpath.normpath(each)) for each in defaults if each}) > 1
         # What is read is there to be looked at; of what will be written only the text can tell.
-        self.is_found = role is Role.DATA and (may_meet or is_spread)
+        self.is_found = role is Role.DATA and (may_meet or are_spread or is_spread)
         self._count = 1 if self.is_found or is_unknown else _parts_apart([each for each in defaults if each])
 
     def of(self, folder: str, source: str) -> str:
