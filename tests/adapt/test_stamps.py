@@ -90,6 +90,44 @@ def test_a_folder_named_in_a_function_that_calls_the_training_is_the_same_in_eac
     assert run(done.text, env=env).output.splitlines()[-1] == lines[-1]
 
 
+PICTURES = {
+    "a path makes its folder": """
+        folder = Path("runs", str(time.time_ns()))
+        folder.mkdir(parents=True)
+    """,
+    "it is made of a name": """
+        stamp = time.strftime("%H%M") + str(time.time_ns())
+        folder = Path("runs") / f"{time.time_ns()}_of"
+        folder.mkdir(parents=True, exist_ok=True)
+    """,
+}
+
+
+@pytest.mark.parametrize("shape", PICTURES)
+def test_a_folder_in_which_the_rounds_only_draw_and_count_is_the_same_in_each_stint(shape, run, tmp_path):
+    text = HEAD + STEP + "import os, time\nimport numpy as np\nfrom pathlib import Path\n"
+    text += textwrap.dedent(PICTURES[shape]) + textwrap.dedent("""
+        net = nn.Linear(1, 1)
+        opt = torch.optim.SGD(net.parameters())
+        for epoch in range(4):
+            loss = sum(step(net, opt, x, y) for x, y in POINTS)
+            np.save(folder / f"{epoch}.npy", loss)
+            print(epoch, loss)
+        print("end", sorted(os.listdir(folder)))
+    """)
+    lines = run(text).output.splitlines()
+    done = adapt_plainly(text)
+    assert "all stints have the first one's" in said(done, Kind.CHANGED)
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert run(done.text, env=env, kill_after=3).was_killed
+    assert run(done.text, env=env).output.splitlines()[-1] == lines[-1]
+
+
+def test_a_folder_that_something_else_makes_is_none_of_a_path():
+    text = CURVES.format("client.mkdir(str(time.time()))").replace('SummaryWriter(f"runs/{time.time()}")', "None")
+    assert "first_name" not in adapt(text.replace("from torch.utils.tensorboard import None\n", "")).text
+
+
 CURVES = """
 import time
 import torch

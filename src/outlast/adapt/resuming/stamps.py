@@ -16,8 +16,10 @@ from outlast.adapt.resuming.begun import added_paths, mode_of, path_of
 from outlast.adapt.resuming.clocks import Bound, has_clock, is_clock, is_stamp
 from outlast.adapt.resuming.firsts import saved_path
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.outputs import drawn_path, made_path
 from outlast.adapt.resuming.scopes import is_method, parameters
 from outlast.adapt.resuming.state import ENVIRON, RULE
+from outlast.adapt.wrapping import add_argument
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, keyword_or_place, positional, tail
 
@@ -39,7 +41,8 @@ def find_stamps(draft: Draft, values: Values) -> list[cst.CSTNode]:
 
     Those of other results as well, unless each start begins a file anew that may lie there.
     """
-    paths = [path for call in draft.calls(values.loop.node) if (path := _saved(draft, call)) is not None]
+    inside = draft.calls(values.loop.node)
+    paths = [path for call in inside if (path := _saved(draft, call) or drawn_path(draft, call)) is not None]
     paths += added_paths(draft, values.loop.node)
     if not begins_files(draft, values):
         paths += result_paths(draft)
@@ -143,12 +146,16 @@ def is_readable(draft: Draft, value: str, at: cst.CSTNode, scope: cst.CSTNode) -
 def _let_exist(draft: Draft, stamps: Sequence[cst.CSTNode]) -> None:
     """A folder that gets the first stint's name is there in the next one; by hand it is a new one as before."""
     for call in draft.calls():
-        path = positional(call, 0)
         is_bare = draft.resolve(call.func) in _MAKES and len(call.args) == 1 and isinstance(call.func, cst.Attribute)
-        if path is None or not is_bare or is_asked_for(draft, call):
+        of_path = made_path(draft, call) if argument(call, "exist_ok") is None else None
+        path = positional(call, 0) if is_bare else of_path
+        if path is None or is_asked_for(draft, call):
             continue
-        names = stamps_of(draft, path)
-        if any(stamp is each for stamp in stamps for each in names) and isinstance(call.func, cst.Attribute):
+        if not any(stamp is each for stamp in stamps for each in stamps_of(draft, path)):
+            continue
+        if of_path is not None:
+            add_argument(draft, call, f"exist_ok=bool({ENVIRON})")
+        elif isinstance(call.func, cst.Attribute):
             draft.replace(call.func.attr, "makedirs")
             draft.insert(draft.span(path)[1], f", exist_ok=bool({ENVIRON})")
 
@@ -241,7 +248,7 @@ def _saved(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
 
 def _folder(draft: Draft, call: cst.Call) -> cst.BaseExpression | None:
     """A folder of results, or a file that is saved."""
-    if (path := _saved(draft, call)) is not None:
+    if (path := _saved(draft, call) or made_path(draft, call) or drawn_path(draft, call)) is not None:
         return path
     if tail(call.func) in _WRITERS:
         named = next((found for each in ("log_dir", "logdir", "save_dir") if (found := argument(call, each))), None)
