@@ -211,3 +211,18 @@ def test_a_file_that_click_has_a_default_for_follows_the_output_folder():
     done = adapt(text)
     assert "--out follows --train_url" in said(done, Kind.CHANGED)
     assert "out = os.path.join(train_url, os.path.basename(os.path.normpath(out)))" in done.text
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("np.load('rows/all/a/x.npy')\nnp.load('rows/all/b/x.npy')", "stands for rows/all, not for a folder above it"),
+        ("np.load('../rows/all/x.npy')", "stands for ../rows/all, not for a folder above it"),
+        ("np.load('rows/a/x.npy')\nnp.load('rows/b/x.npy')", ""),
+        ("[np.load('rows/all/' + each) for each in os.listdir('rows/all/')]", ""),
+        ("np.load('rows/x.npy')", ""),
+    ],
+)
+def test_which_of_several_folders_above_the_data_is_meant_is_told(lines, told):
+    found = said(adapt(f"import os\nimport numpy as np\n{lines}\n"), Kind.DIFFERS)
+    assert (f"--data_url {told}" in found) if told else ("stands for" not in found)

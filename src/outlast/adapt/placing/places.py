@@ -17,6 +17,7 @@ from outlast.adapt.arguments.setup import Setup, Value
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import Role
 from outlast.adapt.placing.apart import by_name, is_way, name_below, tell_last_names
+from outlast.adapt.placing.common_folder import base_of, named, names_of, shared, told
 from outlast.adapt.placing.executed import set_again
 from outlast.adapt.placing.made_elsewhere import is_made_by_function
 from outlast.adapt.placing.on_the_way import make_on_the_way
@@ -34,8 +35,6 @@ from outlast.migrate.tree import argument, opening, tail
 
 #: where a path is filled in when the script runs
 _OPEN = re.compile(r"\0|%[-0-9.]*[a-zA-Z(]|\{")
-#: what a path begins with before its folders have names: it stays in the default
-_BASE = re.compile(r"(?:(?:\.{1,2}|~)(?:/+|$))+")
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Places:
         """Places that no folder holds together; empty where there is one."""
         absolute = [site for site in self.every if site.is_absolute]
         is_mixed = len(absolute) < len(self.every) and self.role is not Role.OUTPUT
-        if absolute and (is_mixed or len(_common([site.folders for site in absolute])) < 2):
+        if absolute and (is_mixed or len(shared([site.folders for site in absolute])) < 2):
             return ", ".join(sorted({site.text for site in self.every}))
         return ""
 
@@ -85,34 +84,19 @@ class Places:
 
     def _has_one_base(self) -> bool:
         """Whether all that are not absolute are told from one folder: `../data/x` and `data/y` are not."""
-        return len({_named(base_of(each.text)) for each in self.every if not each.is_absolute}) <= 1
+        return len({named(base_of(each.text)) for each in self.every if not each.is_absolute}) <= 1
 
     def cut(self, site: Site) -> int:
         """How many characters of a site's text give way."""
         if site.is_absolute:
-            common = _common([each.folders for each in self.every if each.is_absolute])
+            common = shared([each.folders for each in self.every if each.is_absolute])
             return length_of(site.text, len(common))
         base = base_of(site.text)
         near = [each for each in self.every if not each.is_absolute]
         # What is joined as a whole keeps its folders; a path that shares them must do so, too.
         is_apart = any("/" in wrap.text or self.role is Role.WEIGHTS for wrap in self.wraps)
-        common = _common([_names(each) for each in near]) if self._has_one_base() and not is_apart else []
+        common = shared([names_of(each) for each in near]) if self._has_one_base() and not is_apart else []
         return len(base) + length_of(site.text[len(base) :], len(common)) if common else len(base.rstrip("/"))
-
-
-def base_of(text: str) -> str:
-    found = _BASE.match(text)
-    return found.group() if found else ""
-
-
-def _named(base: str) -> str:
-    return "/".join(part for part in base.split("/") if part not in ("", "."))
-
-
-def _names(site: Site) -> list[str]:
-    skipped = len([part for part in base_of(site.text).split("/") if part])
-    folders = site.folders
-    return folders[max(skipped - (1 if site.text.startswith("./") else 0), 0) :]
 
 
 def replace_places(draft: Draft, places: Places, value: Value, name: str) -> bool:
@@ -171,6 +155,8 @@ def replace_places(draft: Draft, places: Places, value: Value, name: str) -> boo
     if tops:
         held = f"the {'folder' if len(tops) == 1 else 'folders'} {', '.join(tops)}"
         draft.say(Kind.DIFFERS, "paths", sites[0].literal, f"--{name} must hold {held}")
+    elif role is Role.DATA and (folder := told([(site, places.cut(site)) for site in places.every])):
+        draft.say(Kind.DIFFERS, "paths", sites[0].literal, f"--{name} stands for {folder}, not for a folder above it")
     is_one = len(places.every) == 1 and role is Role.DATA and sites[0].is_folder
     for site in sites:
         new = _expression(draft, site, places.cut(site), value.at(site.literal))
@@ -221,15 +207,6 @@ def _of_elsewhere(draft: Draft, site: Site, value: str, last: str) -> str:
         return enclosed(draft, site.literal, f"{value} or {source}")
     draft.need_import("os")
     return enclosed(draft, site.literal, f'os.path.join({value}, "{last}") if {value} else {source}')
-
-
-def _common(paths: Sequence[Sequence[str]]) -> list[str]:
-    found: list[str] = []
-    for parts in zip(*paths, strict=False):
-        if len(set(parts)) > 1:
-            break
-        found.append(parts[0])
-    return found
 
 
 def _below(draft: Draft, site: Site, below: str, value: str) -> str:
