@@ -25,7 +25,7 @@ from outlast.adapt.placing.spoken_names import HOLDERS
 from outlast.adapt.placing.unmade import find_unmade
 from outlast.adapt.placing.words import Words, Wrap
 from outlast.adapt.settings import Stray, is_filled, is_merged, take_strays
-from outlast.adapt.sight import Sight
+from outlast.adapt.sight import Sight, look_again
 from outlast.adapt.standing import SUFFIX, may_stand, put_where_it_stands
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, inner, positional, tail
@@ -235,11 +235,15 @@ def _take_back(sights: Sequence[Sight]) -> None:
             posixpath.normpath(full) for other in sights if other is not sight for use, full in other.paths.written
             if not use.sink.makes and use.literal is not None and UNKNOWN not in full and SUFFIX.search(full)
         }  # fmt: skip
-        for role in (Role.WEIGHTS, Role.DATA):
-            for site in list(sight.paths.sites.get(role, ())):
-                if _named(site.text) in written:
-                    sight.paths.sites[role].remove(site)
-                    sight.paths.sites.setdefault(Role.OUTPUT, []).append(site)
+        taken = [
+            (role, site) for role in (Role.WEIGHTS, Role.DATA) for site in sight.paths.sites.get(role, ())
+            if _named(site.text) in written
+        ]  # fmt: skip
+        for role, site in taken:
+            sight.paths.sites[role].remove(site)
+            sight.paths.sites.setdefault(Role.OUTPUT, []).append(site)
+        if taken:
+            look_again(sight, sights)
 
 
 def _named(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -32,6 +32,7 @@ from outlast.adapt.placing.sites import Site
 from outlast.adapt.placing.takers import Takers, add_handed
 from outlast.adapt.placing.unpacked import leave_unpacked
 from outlast.adapt.placing.unpacking import Unpacking, find_unpacking
+from outlast.migrate.tree import tail
 
 
 @dataclass(frozen=True)
@@ -127,3 +128,26 @@ def look(
         [*find_asked(draft, seen, judged), *find_filled(draft, flow, sinks, paths)],
         unpacking,
     )
+
+
+def look_again(sight: Sight, sights: Iterable[Sight]) -> None:
+    """Where it is known by now what other files write: what is read before that must have been brought."""
+    draft, known = sight.draft, {id(each.use.sink.path) for each in sight.delivered}
+    names = {name for other in sights if other is not sight for name in _writers(other)}
+    writers = [call for call in draft.calls() if tail(call.func) in names]
+    options = sight.native.options if sight.native else {}
+    found = find_delivered(draft, sight.sinks, sight.flow, sight.paths, options, writers)
+    sight.delivered.extend(each for each in found if id(each.use.sink.path) not in known)
+
+
+def _writers(sight: Sight) -> set[str]:
+    """Functions and classes of a file in which something is written, or that use these."""
+    draft, found = sight.draft, set[str]()
+    at: list[cst.CSTNode] = [use.sink.call for use, _ in sight.paths.written]
+    while at:
+        node = at.pop()
+        around = (each for each in draft.above(node) if isinstance(each, cst.FunctionDef | cst.ClassDef))
+        fresh = {each.name.value for each in around} - found
+        found |= fresh
+        at += [call for call in draft.calls() if tail(call.func) in fresh]
+    return found

@@ -72,12 +72,16 @@ class Delivered:
 
 
 def find_delivered(
-    draft: Draft, sinks: Sequence[Sink], flow: Flow, paths: Paths, options: dict[str, Option]
-) -> list[Delivered]:
-    """Every reading of a result that no earlier line can have written, with the questions for the same file."""
+    draft: Draft, sinks: Sequence[Sink], flow: Flow, paths: Paths, options: dict[str, Option],
+    writers: Sequence[cst.Call] = (),
+) -> list[Delivered]:  # fmt: skip
+    """Every reading of a result that no earlier line can have written, with the questions for the same file.
+
+    `writers`: calls of what writes results in other files.
+    """
     ways = [use for sink in sinks for use in flow.ways(sink) if not sink.makes]
     writes = [use for use in ways if use.role is Role.OUTPUT]
-    others = [call for call in draft.calls() if _is_training(draft, call)]
+    others = [*writers, *(call for call in draft.calls() if _is_training(draft, call))]
     seen = _Order(draft, flow, writes, [*others, *(each.call for each in paths.implied if each.is_here)], options)
     found: dict[int, Delivered] = {}
     for use in ways:
