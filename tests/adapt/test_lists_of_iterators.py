@@ -64,12 +64,18 @@ TRAIN = """
 ANEW = "starts anew in each stint: no file can hold the iterators in it"
 
 
-@pytest.mark.parametrize(
-    "made", ["[iter(each) for each in loaders]", "{0: iter(loaders[0]), 1: iter(loaders[1])}", "[]"]
-)
-def test_iterators_in_a_list_of_the_loop_are_told(made):
+@pytest.mark.parametrize("made", ["[iter(each) for each in loaders]", "{0: iter(loaders[0]), 1: iter(loaders[1])}"])
+def test_iterators_in_a_list_of_the_loop_are_brought_to_where_they_were(made):
     done = adapt(NAMED.format(made=made))
-    assert '"batches"' not in done.text
+    assert "batches[resume_key].load_state_dict(resume_part)" in done.text
+    assert "batches[at] = ResumedIterator(loaders[at])" in done.text
+    assert ANEW not in said(done, Kind.DIFFERS)
+
+
+@pytest.mark.parametrize("made", ["[]", "[iter(sorted(each)) for each in loaders]", "[iter(each) for each in given()]"])
+def test_iterators_in_a_list_of_the_loop_that_are_not_certain_are_told(made):
+    done = adapt(NAMED.format(made=made))
+    assert '"batches"' not in done.text and "ResumedIterator" not in done.text
     assert f"batches {ANEW}" in said(done, Kind.DIFFERS)
 
 

@@ -99,6 +99,26 @@ SHAPES = {
             print(epoch, x, step(model, optimizer, x, y))
         print("end", model(1.0).item())
     """,
+    "samples of several iterators in a dictionary": """
+        class Loader:
+            def __iter__(self):
+                yield from sorted(POINTS * 2, key=lambda _: torch.draw())
+        loaders = {name: Loader() for name in "ab"}
+        batches = {name: iter(loader) for name, loader in loaders.items()}
+        torch.draw()
+        model = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        for epoch in range(5):
+            for name in loaders:
+                for _ in range(3):
+                    try:
+                        x, y = next(batches[name])
+                    except StopIteration:
+                        batches[name] = iter(loaders[name])
+                        x, y = next(batches[name])
+                step(model, optimizer, x, y)
+            print(epoch, x, model(1.0).item())
+    """,
     "samples of iterators that an object holds": """
         class Loader:
             def __iter__(self):

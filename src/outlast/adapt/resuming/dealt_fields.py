@@ -1,4 +1,4 @@
-"""Iterators that objects of the program hold: `self.batches = iter(self.loader)`, also several in a list.
+"""Iterators that objects of the program hold, `self.batches = iter(self.loader)`, and several in a list or dictionary.
 
 Methods that the rounds call draw from them. They are brought to where they were like those that have a name.
 """
@@ -29,7 +29,10 @@ class DealtField:
 
 
 def find_dealt_fields(draft: Draft, values: Values, uses: Uses) -> list[DealtField]:
-    """Fields of objects that are there before the loop, hold iterators over loaders, and are only drawn from."""
+    """Fields of objects that are there before the loop, hold iterators over loaders, and are only drawn from.
+
+    Lists and dictionaries of such iterators by names of the loop's function, too.
+    """
     files = (draft, *draft.others)
     if any(argument(call, "generator") for each in files for call in each.calls() if tail(call.func) == "DataLoader"):
         return []  # the order follows from that generator
@@ -38,13 +41,33 @@ def find_dealt_fields(draft: Draft, values: Values, uses: Uses) -> list[DealtFie
         if _may_be_missing(values, uses, holder) or any(tail(base.value).endswith("Dataset") for base in _bases(chain)):
             continue  # what is copied to other processes is not drawn from here
         nodes = [node for home in chain for node in draft.below(home)]
-        for field in dict.fromkeys(_drawn(nodes)):
+        for field in (place for place in dict.fromkeys(_drawn(nodes)) if place.startswith("self.")):
             name = f"{holder}.{field.removeprefix('self.')}"
-            made, kind = _made(draft, nodes, field) if name in uses.used else None, _kind(nodes, field)
-            is_known = kind is not None and _is_made_before(draft, values, nodes, field)
-            if made is not None and kind is not None and is_known and _is_only_drawn(draft, nodes, field, kind):
-                found[name] = DealtField(name, tuple(made), kind)
+            dealt = _dealt(draft, values, nodes, field, name) if name in uses.used else None
+            if dealt is not None and _is_field_only_drawn(draft, nodes, field, dealt.kind):
+                found[name] = dealt
+    nodes = list(draft.below(values.scope))
+    for name in (place for place in dict.fromkeys(_drawn(nodes)) if "." not in place and values.is_surely_there(place)):
+        dealt = _dealt(draft, values, nodes, name, name)
+        named = (node for node in nodes if _word(node) == name and not _is_label(draft, node))
+        if dealt is not None and dealt.kind and all(_is_drawing(draft, nodes, node, {"next", "len"}) for node in named):
+            found[name] = dealt
     return list(found.values())
+
+
+def _dealt(draft: Draft, values: Values, nodes: Sequence[cst.CSTNode], place: str, name: str) -> DealtField | None:
+    """What a place holds, where that is certain: iterators over loaders, which are there once the loop begins."""
+    made, kind = _made(draft, nodes, place), _kind(nodes, place)
+    if made is None or kind is None or not _is_made_before(draft, values, nodes, place):
+        return None
+    return DealtField(name, tuple(made), kind)
+
+
+def _is_label(draft: Draft, node: cst.CSTNode) -> bool:
+    """`batches` of `args.batches` and of `run(batches=4)`."""
+    around = draft.parent(node)
+    is_field = isinstance(around, cst.Attribute) and around.attr is node
+    return is_field or (isinstance(around, cst.Arg) and around.keyword is node)
 
 
 def _may_be_missing(values: Values, uses: Uses, holder: str) -> bool:
@@ -57,10 +80,10 @@ def _bases(chain: Sequence[cst.ClassDef]) -> Iterator[cst.Arg]:
 
 
 def _drawn(nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
-    """Fields that hold what is made by `iter(…)`."""
+    """Names and fields that hold what is made by `iter(…)`."""
     for node in nodes:
         for place, value, _ in _bound(node):
-            if place.startswith("self.") and place.count(".") == 1 and _iters(value):
+            if place.removeprefix("self.").isidentifier() and _iters(value):
                 yield place
 
 
@@ -130,20 +153,24 @@ def _kind(nodes: Sequence[cst.CSTNode], field: str) -> str | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _is_made_before(draft: Draft, values: Values, nodes: Sequence[cst.CSTNode], field: str) -> bool:
-    """Whether an object has a field for certain once the loop begins."""
+def _is_made_before(draft: Draft, values: Values, nodes: Sequence[cst.CSTNode], place: str) -> bool:
+    """Whether something is there for certain once the loop begins, and holds its iterators."""
+    is_bound = is_filled = False
     for node in nodes:
-        if isinstance(node, cst.Assign) and any(dotted(each.target) == field for each in node.targets):
+        for target, value, is_part in _bound(node):
             scope = draft.scope(node)
-            is_first = isinstance(scope, cst.FunctionDef) and scope.name.value == "__init__"
+            is_first = isinstance(scope, cst.FunctionDef) and scope.name.value == "__init__" and "." in place
             is_first = is_first or (scope is values.scope and draft.start(node) < draft.start(values.loop.node))
-            inside = itertools.takewhile(lambda each: not isinstance(each, cst.FunctionDef), draft.above(node))
-            if is_first and not any(isinstance(each, cst.If | cst.Try | cst.For | cst.While) for each in inside):
-                return True
-    return False
+            if target == place and is_first:
+                inside = itertools.takewhile(lambda each: not isinstance(each, cst.FunctionDef), draft.above(node))
+                around = [each for each in inside if isinstance(each, cst.If | cst.Try | cst.For | cst.While)]
+                is_bound = is_bound or not (is_part or around)
+                # A part that is set (`batches[at] = …`) must be there already.
+                is_filled = is_filled or (bool(_iters(value)) and not (is_part and isinstance(node, cst.Assign)))
+    return is_bound and is_filled
 
 
-def _is_only_drawn(draft: Draft, nodes: Sequence[cst.CSTNode], field: str, kind: str) -> bool:
+def _is_field_only_drawn(draft: Draft, nodes: Sequence[cst.CSTNode], field: str, kind: str) -> bool:
     """Whether nothing else is done with a field, in its class or from outside."""
     name = field.removeprefix("self.")
     inside = {id(node) for node in nodes}
@@ -152,7 +179,7 @@ def _is_only_drawn(draft: Draft, nodes: Sequence[cst.CSTNode], field: str, kind:
     return all(id(node) in inside and dotted(node) == field and _is_drawing(draft, nodes, node, looks) for node in uses)
 
 
-def _is_drawing(draft: Draft, nodes: Sequence[cst.CSTNode], node: cst.BaseExpression, looks: Collection[str]) -> bool:
+def _is_drawing(draft: Draft, nodes: Sequence[cst.CSTNode], node: cst.CSTNode, looks: Collection[str]) -> bool:
     """`next(self.batches)`, `self.batches[0] = …`, `self.batches.append(…)`, `for each in self.batches: next(each)`."""
     parent = draft.parent(node)
     if isinstance(parent, cst.Subscript) and parent.value is node:
