@@ -80,3 +80,37 @@ def test_a_training_of_torch_fills_what_it_is_handed(run, tmp_path):
     env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
     assert run(done.text, env=env, kill_after=2).was_killed
     assert run(done.text, env=env).output.splitlines()[-1] == lines[-1]
+
+
+LAYERS = """
+import numpy as np
+np.random.seed(2)
+
+class Net:
+    def __init__(self, sizes):
+        self.sizes = sizes
+        self.weights = [np.random.randn(y, x).astype(np.float32) for x, y in zip(sizes[:-1], sizes[1:])]
+
+    def slopes(self, x):
+        return [np.random.randn(*w.shape) * x for w in self.weights]
+
+    def fit(self, rows, n):
+        for epoch in range(n):
+            np.random.shuffle(rows)
+            for x in rows:
+                self.step(x)
+            print("epoch", epoch, sum(float(w.sum()) for w in self.weights), flush=True)
+
+    def step(self, x):
+        self.weights = [w - 0.1 * slope for w, slope in zip(self.weights, self.slopes(x))]
+
+Net([3, 2, 1]).fit([1.0, 2.0, 3.0], 5)
+"""
+
+
+def test_layers_in_lists_of_a_class_go_on(run, tmp_path):
+    done, lines = adapt_plainly(LAYERS), run(LAYERS).output.splitlines()
+    assert done.is_complete
+    env = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert run(done.text, env=env, kill_after=2).was_killed
+    assert run(done.text, env=env).output.splitlines()[-1] == lines[-1]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import types
 from pathlib import Path
 
 import pytest
 from checked import adapt, adapt_plainly, said
+from programs import Program
 from stage import play
 
 from outlast.migrate.engine import Kind
@@ -27,6 +29,8 @@ for i in range(2):
 
 
 class _Session:
+    graph = types.SimpleNamespace(as_default=contextlib.nullcontext)
+
     def __init__(self):
         self.weights = 0.0
 
@@ -73,7 +77,49 @@ print("best", best, best_epoch, losses)
 """
 
 
-@pytest.mark.parametrize("script", [SCRIPT, BEST])
+#: A model that holds its session, and rows that are put in another order in each round.
+HELD = """
+import random
+import tensorflow as tf
+random.seed(4)
+
+class Net:
+    def __init__(self):
+        self.count = 0
+        self.step = tf.compat.v1.train.AdamOptimizer().minimize(1)
+        self.sess, self.name = self.begin()
+
+    def begin(self):
+        return tf.compat.v1.Session(), "net"
+
+    def learn(self, x):
+        wanted = [self.step]
+        self.count += 1
+        self.sess.run(wanted, feed_dict={"x": x})
+
+class Rows:
+    def __init__(self):
+        self.rows = [1.0, 2.0, 4.0]
+
+    def deal(self):
+        random.shuffle(self.rows)
+        return self.rows
+
+def train(net, rows):
+    losses = []
+    for epoch in range(4):
+        for place, x in enumerate(rows.deal()):
+            net.learn(x * place)
+        losses.append(net.sess.weights)
+        print("epoch", epoch, net.count, losses)
+
+net = Net()
+train(net, Rows())
+print("end", net.count, net.sess.weights)
+"""
+
+
+@pytest.mark.parametrize("script", [SCRIPT, BEST, HELD])
 def test_killed_anywhere_a_session_ends_with_the_same_numbers(script, tmp_path, monkeypatch):
     tf = types.ModuleType("tensorflow")
     optimizer = types.SimpleNamespace(minimize=lambda loss: "train")
@@ -91,6 +137,27 @@ def test_killed_anywhere_a_session_ends_with_the_same_numbers(script, tmp_path, 
         assert seen == before[-len(seen) :] and seen, at
         left = [path.name for path in (tmp_path / f"keeps{at}" / "resume").glob("*.values")]
         assert f"{Path(_latest(tmp_path / f'keeps{at}' / 'resume')).name}.values" in left and len(left) < 3
+
+
+@pytest.mark.parametrize(
+    ("head", "saver"),
+    [("import tensorflow as tf", "tf.train.Saver("), ("import tensorflow.compat.v1 as tf", "tf.train.Saver(")],
+)
+def test_a_saver_is_found_where_the_session_was(head, saver):
+    assert f"resume_saver = {saver}" in adapt(SCRIPT.replace("import tensorflow as tf", head)).text
+    whole = SCRIPT.replace("tf.train", "tf.compat.v1.train").replace("tf.Session", "tf.compat.v1.Session")
+    text = adapt(whole).text
+    assert "resume_saver = tf.compat.v1.train.Saver(" in text and "= tf.compat.v1.train.latest_checkpoint(" in text
+
+
+def test_a_session_of_an_object_of_another_file_is_kept(tmp_path):
+    head, _, body = HELD.partition("def train(")
+    nets = head.replace("random.seed(4)", "")
+    program = Program(tmp_path, nets=nets, train=f"import random\nfrom nets import Net, Rows\ndef train({body}")
+    assert not program.adapt().by_hand
+    text = program.text("train.py")
+    assert "import tensorflow\n" in text and "resume_saver.restore(net.sess, resumed)" in text
+    assert '"net.count": net.count' in text and '"rows.rows": rows.rows' in text
 
 
 def test_a_loop_that_only_draws_with_a_session_is_no_training():

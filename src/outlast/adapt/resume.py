@@ -45,6 +45,7 @@ from outlast.adapt.resuming.rounds import (
     refuse_shared_file,
     repeated_at,
 )
+from outlast.adapt.resuming.sessions import runs_training, session_of, session_state
 from outlast.adapt.resuming.stamped import Stamped, find_stamped
 from outlast.adapt.resuming.stamped_settings import find_settings
 from outlast.adapt.resuming.stamps import find_given_stamps, find_stamps, keep_stamps, say_stamps
@@ -55,9 +56,6 @@ from outlast.adapt.resuming.states import (
     fills_only,
     is_episode,
     plain_state,
-    runs_training,
-    session_of,
-    session_state,
     starts_training,
     tensorflow_state,
 )

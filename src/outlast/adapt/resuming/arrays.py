@@ -76,6 +76,8 @@ def is_in_place(call: cst.Call) -> bool:
 def filled_places(node: cst.CSTNode) -> list[cst.BaseExpression]:
     """What a node changes a part of, or changes by a method of torch: `self.rows` of `self.rows[0] = 1`."""
     if isinstance(node, cst.Call):
+        if tail(node.func) == "shuffle" and len(node.args) == 1 and isinstance(node.func, cst.Attribute):
+            return [whole_of(node.args[0].value)]  # `random.shuffle(self.rows)`
         on = node.func.value if isinstance(node.func, cst.Attribute) and is_in_place(node) else None
         return [whole_of(on)] if on is not None else []
     return [whole_of(each) for each in targets_in(node) if isinstance(each, cst.Subscript)]

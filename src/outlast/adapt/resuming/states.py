@@ -1,4 +1,4 @@
-"""The state of a training that is not of torch or MindSpore: plain values, TensorFlow 2, sessions of TensorFlow 1."""
+"""The state of a training that is not of torch or MindSpore: plain values, and TensorFlow 2."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ _STARTS = re.compile(
     r"(?:partial_)?fit(?:_generator)?|train(?:ing)?(?:_(?:model|step|on_batch|epoch|one_epoch|batch|network|loop))?"
     r"|backward|apply_gradients|minimize|learn|run"
 )
-#: what makes the step of a training that a session of TensorFlow 1 runs
-_MAKES_STEPS = frozenset({"minimize", "apply_gradients", "create_train_op", "optimize_loss"})
 
 
 def plain_state(draft: Draft, values: Values) -> State:
@@ -60,12 +58,12 @@ def changes_held(draft: Draft, values: Values) -> bool:
     return is_plain and any(uses.changing(name) for name in _held(draft, values, uses))
 
 
-def _held(draft: Draft, values: Values, uses: Uses) -> list[str]:
+def _held(draft: Draft, values: Values, uses: Uses, *, is_anywhere: bool = False) -> list[str]:
     """Objects of plain classes of other files that the rounds work with: of `net.train(rows)` the fields are kept."""
     return [
         name for name, homes in uses.holders.items()
         if name != "self" and "." not in name and uses.methods[name] and name in values.origins
-        and name not in values.bound and all(draft.home(home) is not draft for home in homes)
+        and name not in values.bound and all(is_anywhere or draft.home(home) is not draft for home in homes)
         and all(_is_plain_base(base, homes) for home in homes for base in home.bases)
     ]  # fmt: skip
 
@@ -98,7 +96,7 @@ def _fields_of(holder: str, draft: Draft, values: Values, uses: Uses) -> list[st
     for name, origin in known.items():
         first = changing.get(name, origin)
         makers = [draft.home(call).resolve(call.func) or tail(call.func) for call in (first, *draft.calls(first)) if
-                  isinstance(call, cst.Call)] if first is not None else []  # fmt: skip
+                  isinstance(call, cst.Call) and not _is_of_result(call)] if first is not None else []  # fmt: skip
         is_kept = all(each in own or each.startswith("numpy.") or each in _BUILT_IN for each in makers)
         is_kept = is_kept or _is_computed(draft, uses, name)
         is_used = bool(uses.methods[name]) and not isinstance(first, cst.Attribute | cst.Integer | cst.Float)
@@ -112,6 +110,11 @@ def _fields_of(holder: str, draft: Draft, values: Values, uses: Uses) -> list[st
             said = f"the state of the training lies in {holder}: {name} comes from outside of its class"
             raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
     return kept
+
+
+def _is_of_result(call: cst.Call) -> bool:
+    """`np.zeros(3).astype(int)`: what the inner call makes tells what this is."""
+    return isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Call)
 
 
 def _is_computed(draft: Draft, uses: Uses, name: str) -> bool:
@@ -184,15 +187,15 @@ def tensorflow_state(draft: Draft, values: Values) -> State:
         if own is not None and any(root in draft.source(own) for root in ("tf.", "keras", "tensorflow")):
             advice = "let it be a tf.Module, or save it by hand: outlast.save"
             raise Refusal(f"{name} holds something of TensorFlow, and {made} is no model", values.loop.node, advice)
-    fields = [*kept_fields(draft, values, tracked), *_dealt(draft, values, {*tracked, *kept})]
+    fields = [*kept_fields(draft, values, tracked), *dealt_fields(draft, values, {*tracked, *kept})]
     return State("tensorflow", tuple(tracked), kept=(*kept, *fields))
 
 
-def _dealt(draft: Draft, values: Values, without: set[str]) -> list[str]:
+def dealt_fields(draft: Draft, values: Values, without: set[str], *, is_anywhere: bool = False) -> list[str]:
     """How far an object of another file has got that deals out samples: `batches.pointer`, `batches.order`."""
     uses = Uses(draft, values)
     return [
-        field for name in _held(draft, values, uses) if name not in without
+        field for name in _held(draft, values, uses, is_anywhere=is_anywhere) if name not in without
         for field, first in uses.changing(name).items()
         if all(_is_number(draft, call) for call in (first, *draft.calls(first)) if isinstance(call, cst.Call))
         and not isinstance(first, cst.Lambda | cst.Name) and tail(first) != "None"
@@ -202,35 +205,6 @@ def _dealt(draft: Draft, values: Values, without: set[str]) -> list[str]:
 def _is_number(draft: Draft, call: cst.Call) -> bool:
     name = draft.home(call).resolve(call.func) or tail(call.func)
     return name.startswith("numpy.") or name in _BUILT_IN
-
-
-def session_of(draft: Draft, values: Values) -> str:
-    """The TensorFlow 1 session that the loop runs."""
-    if "tensorflow" not in draft.names.roots:
-        return ""
-    fields = values.field_values()
-    for call in draft.calls(values.loop.node.body):
-        name = dotted(call.func.value) if tail(call.func) == "run" and isinstance(call.func, cst.Attribute) else ""
-        made = tail(values.origins.get(name) or next(iter(fields.get(name, [])), None))
-        is_named = "sess" in f"{name} {made}".lower()
-        # strategy.run(step) is of TensorFlow 2
-        if (name in values.origins and (not made or is_named)) or (name in fields and is_named):
-            return name
-    return ""
-
-
-def runs_training(draft: Draft, values: Values) -> bool:
-    """Whether a session runs what an optimizer has made: another loop may draw pictures with it."""
-    made = {
-        tail(target.target)
-        for node in draft.nodes
-        if isinstance(node, cst.Assign) and any(tail(call.func) in _MAKES_STEPS for call in draft.calls(node))
-        for target in node.targets
-    }
-    return any(
-        tail(call.func) == "run" and any(tail(node) in made for arg in call.args for node in (arg, *draft.below(arg)))
-        for call in draft.calls(values.loop.node.body)
-    )
 
 
 def starts_training(draft: Draft, values: Values) -> bool:
@@ -260,22 +234,3 @@ def is_episode(draft: Draft, values: Values) -> bool:
     is_left = any(isinstance(node, cst.Break | cst.Return) for node in inside)
     is_counted = any(isinstance(node, cst.Name) and node.value == name for node in inside)
     return is_left and not is_counted and repeated_at(draft, values.loop.node) is not None
-
-
-def session_state(draft: Draft, values: Values) -> State:
-    name = next(
-        (
-            each
-            for path in ("tensorflow", "tensorflow.compat.v1")
-            if (each := draft.names.name_for(path, [draft.module]))
-        ),
-        "",
-    )
-    if not name:
-        raise Refusal("tensorflow is imported piece by piece", values.loop.node, "import tensorflow as tf")
-    session = session_of(draft, values)
-    return State(
-        "session",
-        loaded=(session, name),
-        kept=(*kept_values(draft, values, {session}, torch=True), *kept_fields(draft, values, [session])),
-    )

@@ -32,6 +32,7 @@ def session_lines(draft: Draft, values: Values, state: State, names: Names, valu
     """TensorFlow 1 keeps the last checkpoint's name in a file that it replaces in one step."""
     session, tf = state.loaded
     saver = draft.free("resume_saver")
+    is_held = "." in session  # by an object, which may have a graph of its own
     beside = [name for name in state.kept if name != values.loop.variable]
     lost = [name for name in beside if _is_of_graph(draft, values, name)]
     counts = f'{names.first} = int({names.state}.rpartition("-")[2]) + 1'
@@ -46,7 +47,8 @@ def session_lines(draft: Draft, values: Values, state: State, names: Names, valu
         f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
         # A folder of its own: the script's saver keeps its own list of checkpoints.
         f'{names.path} = os.path.join({names.folder} or "", "resume")',
-        f"{saver} = {tf}.train.Saver(max_to_keep=1)",
+        *(f"with {session}.graph.as_default():" for _ in range(is_held)),
+        f"{'    ' * is_held}{saver} = {tf}.train.Saver(max_to_keep=1)",
         *begin_lines(draft, values, names),
         f"{names.state} = {tf}.train.latest_checkpoint({names.path}) if {names.folder} else None",
         f"if {names.state}:",
