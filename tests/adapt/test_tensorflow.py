@@ -421,3 +421,32 @@ def test_checkpoints_of_the_script_are_numbered_on(save):
 @pytest.mark.parametrize("save", ["pass", "model.save('net.keras')", "manager.save(checkpoint_number=epoch)"])
 def test_checkpoints_that_no_counter_numbers_have_none(save):
     assert not any("save_counter" in part for part in saved(adapt(OWN_CHECKPOINTS.replace("SAVE", save))))
+
+
+def test_a_model_that_one_of_several_ways_has_made_is_saved_by_its_name():
+    done = adapt("""
+        import sys
+        import tensorflow as tf
+        from nets import Deep, Wide
+        class Trainer:
+            def __init__(self, kind):
+                if "deep" in kind:
+                    self.net = Deep(kind)
+                elif "wide" in kind:
+                    self.net = Wide()
+                else:
+                    sys.exit(kind)
+                self.optimizer = tf.keras.optimizers.SGD()
+            @tf.function
+            def step(self, x):
+                with tf.GradientTape() as tape:
+                    loss = self.net(x, training=True)
+                slopes = tape.gradient(loss, self.net.trainable_variables)
+                self.optimizer.apply_gradients(zip(slopes, self.net.trainable_variables))
+            def train(self, rows, count):
+                for epoch in range(count):
+                    for x in rows:
+                        self.step(x)
+        Trainer(sys.argv[1]).train(rows(), 9)
+    """)
+    assert done.is_complete and saved(done) == ["self_net=self.net", "self_optimizer=self.optimizer"]

@@ -118,8 +118,11 @@ class Tracked:
     def _set_again(self) -> Iterator[tuple[str, cst.BaseExpression]]:
         """Models and their like in fields that other methods set, too: whichever is there before the loop is saved."""
         changed = {dotted(node.target) for node in self._reach if isinstance(node, cst.AssignTarget)}
+        trained = {dotted(owner) for owner in self._trained()}
         for name, values in self.values.field_values().items():
             made = next((value for value in values if self._is_made(value)), None)
+            if made is None and name in trained and all(isinstance(value, cst.Call) for value in values):
+                made = values[0]  # what is trained is a model or an optimizer, whichever file its class is in
             if len(values) > 1 and made is not None and name not in changed:
                 yield name, made
 
