@@ -137,6 +137,10 @@ class _Callback:
         """As Keras has it."""
 
 
+def print_nothing(batch):
+    """A callback that does not mind batches."""
+
+
 def _model(is_three, is_old):
     class Model:
         weights, built, stop_training = (), not is_three, False
@@ -172,7 +176,10 @@ def _model(is_three, is_old):
                     each.model = self
                     if hasattr(each, "on_epoch_begin"):
                         each.on_epoch_begin(epoch)
-                self.weights[0] += next(iter(x)) if hasattr(x, "shuffle") else x
+                for each in range(2 if hasattr(x, "__next__") else 1):
+                    self.weights[0] += next(iter(x)) if hasattr(x, "__iter__") else x
+                    for other in callbacks:
+                        getattr(other, "on_train_batch_end", print_nothing)(each)
                 if is_three and hasattr(x, "shuffle"):
                     iter(x)  # Keras 3 makes one that it does not read
                 print("epoch", epoch)
@@ -240,6 +247,30 @@ print("second", model.weights, type(rows) is keras.Rows)
 """
 
 
+#: Generators that go on from epoch to epoch: one draws its numbers, the other lets callbacks draw some.
+STREAMS = """
+import random
+import keras
+
+def deal(draws):
+    place = 0
+    while True:
+        place += 1
+        yield random.randint(1, 99) if draws else place
+
+class Drawing(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        print("epoch drawn", random.random() if logs else None)
+
+random.seed(5)
+model = keras.Model()
+model.fit(deal(True), epochs=4)
+print("first", model.weights)
+model.fit(deal(False), epochs=4, callbacks=[Drawing()])
+print("second", model.weights, random.random())
+"""
+
+
 #: A history that the script makes itself, and reads behind the training.
 TOLD = """
 import keras
@@ -260,7 +291,7 @@ for fold in range(3):
 """
 
 
-@pytest.mark.parametrize("script", [SCRIPT, FOLDS, ROWS, TOLD, BEST])
+@pytest.mark.parametrize("script", [SCRIPT, FOLDS, ROWS, STREAMS, TOLD, BEST])
 @pytest.mark.parametrize("version", ["3.15.1", "2.12.0", "2.3.1"])
 def test_killed_anywhere_it_ends_with_the_same_numbers_and_the_whole_history(tmp_path, monkeypatch, version, script):
     _keras(version, monkeypatch)

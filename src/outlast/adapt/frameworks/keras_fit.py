@@ -191,6 +191,7 @@ _BODY = """\
 
     class SaveResume(keras.callbacks.Callback):
         kept = {"epoch": 0, "slot": 0, "history": {}, "epochs": []}
+        batches, streams, drawn = [0, 0], (None, None), set()
 
         def weights(self):  # two files take turns
             return "%s-%d%s" % (path, self.kept["slot"], ".weights.h5" if is_three else "")
@@ -223,7 +224,7 @@ _BODY = """\
             shape = is_three and self.plain(model.get_build_config())
             self.kept.update(shape=shape, seeds=[each.numpy() for each in self.seeds()])
             self.kept.update(numbers=(numpy.random.get_state(), random.getstate()))
-            self.kept.update(passes=[len(passes) for _, passes in self.dealt])
+            self.kept.update(passes=[len(passes) for _, passes in self.dealt], batches=list(self.batches))
             self.as_built(model.save_weights) if is_three else model.save_weights(self.weights())
             with open(path + ".pkl.part", "wb") as file:
                 pickle.dump(self.kept, file)
@@ -242,12 +243,32 @@ _BODY = """\
             for seed, state in zip(self.seeds(), self.kept["seeds"]):
                 seed.assign(state)
 
+        def pass_over(self):  # what a generator has yielded; one that draws numbers for that draws them again
+            before = [pickle.dumps(each()) for each in (numpy.random.get_state, random.getstate)]
+            self.batches = list(self.kept.get("batches", self.batches))
+            for rows, count in zip(self.streams, self.batches):
+                for _ in range(count if rows is not None else 0):
+                    next(rows, None)
+            after = [pickle.dumps(each()) for each in (numpy.random.get_state, random.getstate)]
+            self.drawn = {place for place in range(2) if before[place] != after[place]}
+
+        def on_train_batch_end(self, batch, logs=None):
+            self.batches[0] += batch + 1 - self.step
+            self.step = batch + 1
+
+        def on_test_batch_end(self, batch, logs=None):
+            self.batches[1] += batch + 1 - self.tested
+            self.tested = batch + 1
+
+        def on_epoch_begin(self, epoch, logs=None):
+            self.step = self.tested = 0
+
         def on_train_begin(self, logs=None):
             for each, state in zip(self.others, self.kept.get("states", ())):
                 vars(each).update(state)
-            if "numbers" in self.kept:
-                numpy.random.set_state(self.kept["numbers"][0])
-                random.setstate(self.kept["numbers"][1])
+            for place, put in enumerate((numpy.random.set_state, random.setstate)):
+                if "numbers" in self.kept and place not in self.drawn:
+                    put(self.kept["numbers"][place])
             for (rows, passes), count in zip(self.dealt, self.kept.get("passes", ())):
                 while len(passes) < count:
                     iter(rows)
@@ -273,7 +294,9 @@ _BODY = """\
         given, keep, end = getattr(callbacks, "callbacks", callbacks) or [], SaveResume(), 10**9
         keep.others = list(given) if isinstance(given, (list, tuple)) else [given]
         keep.first = len(model.weights) if is_three else 0
-        given = (args[0] if args else words.get("x"), words.get("validation_data"))
+        given = (args[0] if args else words.get("x", words.get("generator")), words.get("validation_data"))
+        is_stream = [hasattr(each, "__next__") and not hasattr(each, "__len__") for each in given]
+        keep.streams = [each if it else None for each, it in zip(given, is_stream)]
         given = [each for each in given if hasattr(each, "element_spec") and hasattr(each, "shuffle")]
         kinds, keep.dealt = [type(each) for each in given], [(each, count_passes(each)) for each in given]
         os.makedirs(folder, exist_ok=True)
@@ -281,6 +304,7 @@ _BODY = """\
             strategy = getattr(model, "distribute_strategy", None)  # an optimizer makes its variables where it was made
             with strategy.scope() if strategy else contextlib.nullcontext():
                 keep.take_up()
+            keep.kept["epoch"] == end or keep.pass_over()
             words["initial_epoch"] = keep.kept["epoch"]
             for each in keep.others:
                 if type(each).__name__ == "CSVLogger":

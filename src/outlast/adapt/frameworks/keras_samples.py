@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
+from outlast.adapt.arguments.namespaces import parameters_of
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.makers import makers
+from outlast.adapt.resuming.scopes import is_method
 from outlast.adapt.resuming.state import RULE
 from outlast.adapt.whole import words_of
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument, positional, tail
+from outlast.migrate.tree import argument, keyword_or_place, positional, tail
 
 #: methods that give a dataset of TensorFlow again
 _SAME = frozenset("shuffle batch map prefetch repeat take skip filter unbatch padded_batch with_options".split())
@@ -23,29 +27,46 @@ def tell_order(draft: Draft, call: cst.Call) -> None:
         return
     named = argument(call, "x") or argument(call, "generator")
     given = named.value if named is not None else positional(call, 0)
-    own = _generator(draft, given)
-    if own:
-        said = f"what {own} yields begins anew in each stint: samples come in another order after a stop"
-        draft.say(Kind.DIFFERS, RULE, call, f"{said} than without one")
-        return
+    if _is_yielded(draft, given):
+        return  # what a generator has yielded is passed over
     made = list(makers(draft, given)) if given is not None else []
     if not made or not all(_is_ordered(draft, each) for each in made):
         said = "samples that Keras shuffles come in another order after a stop than without one"
         draft.say(Kind.DIFFERS, RULE, call, said)
 
 
-def _generator(draft: Draft, node: cst.BaseExpression | None) -> str:
-    """The function of this file that yields the samples, which Keras takes as they come."""
-    if isinstance(node, cst.Name):
-        values = [
-            each.value for each in draft.nodes
-            if isinstance(each, cst.Assign) and any(tail(one.target) == node.value for one in each.targets)
-        ]  # fmt: skip
-        node = values[0] if len(values) == 1 else None
-    name = tail(node.func) if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) else ""
-    own = [function for function in draft.functions() if name and function.name.value == name]
-    is_yielding = any(isinstance(each, cst.Yield) for function in own for each in draft.below(function.body))
-    return name if is_yielding else ""
+def _is_yielded(draft: Draft, node: cst.BaseExpression | None) -> bool:
+    """Whether a generator of the program yields the samples, which Keras takes as they come."""
+    given = list(_given(draft, node)) if node is not None else []
+    return bool(given) and all(_yields(draft, each) for each in given)
+
+
+def _given(draft: Draft, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a name stands for: its one value, or what the program's calls give for the parameter that it is."""
+    function = draft.scope(node)
+    values = [
+        each.value for each in draft.nodes
+        if isinstance(each, cst.Assign) and any(tail(one.target) == tail(node) for one in each.targets)
+    ]  # fmt: skip
+    if isinstance(node, cst.Name) and isinstance(function, cst.FunctionDef) and node.value in parameters_of(function):
+        place = parameters_of(function).index(node.value) - is_method(draft, function)
+        for call in (each for file in (draft, *draft.others) for each in file.calls()):
+            if tail(call.func) == function.name.value:
+                yield keyword_or_place(call, node.value, place) or call
+    elif isinstance(node, cst.Name) and len(values) == 1:
+        yield values[0]
+    elif not isinstance(node, cst.Name):
+        yield node
+
+
+def _yields(draft: Draft, node: cst.BaseExpression) -> bool:
+    name = tail(node.func) if isinstance(node, cst.Call) else ""
+    own = [
+        (file, each) for file in (draft, *draft.others) for each in file.functions() if each.name.value == name
+    ]  # fmt: skip
+    return bool(own) and all(
+        any(isinstance(each, cst.Yield) for each in file.below(function.body)) for file, function in own
+    )
 
 
 def _is_ordered(draft: Draft, call: cst.Call) -> bool:
