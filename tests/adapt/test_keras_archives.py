@@ -38,16 +38,30 @@ print((birds / "rows.txt").read_text())
 """
 
 
+#: By its address alone, and unpacked by the script beside what it has got.
+UNNAMED = """
+import os
+import shutil
+from pathlib import Path
+from keras.utils import get_file
+packed = get_file(origin="https://h/sets/birds.zip")
+around = Path(packed).parent.absolute()
+if os.path.exists(packed):
+    shutil.unpack_archive(packed, around)
+print(open(os.path.join(around, "birds", "rows.txt")).read())
+"""
+
+
 def _get_file(fname, origin, extract=False, cache_dir=None):
     """As Keras 2 does it: unpacked beside the archive, which is returned."""
-    there = Path(cache_dir or "cache", fname)
+    there = Path(cache_dir or "cache", fname or Path(origin).name)
     urllib.request.urlretrieve(origin, there)
     if extract:
         shutil.unpack_archive(there, there.parent)
     return str(there)
 
 
-@pytest.mark.parametrize("script", [SCRIPT, UNPACKS])
+@pytest.mark.parametrize("script", [SCRIPT, UNPACKS, UNNAMED])
 @pytest.mark.parametrize("is_packed", [True, False])
 def test_an_archive_that_was_brought_is_unpacked_as_ever(script, is_packed, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "keras", types.ModuleType("keras"))

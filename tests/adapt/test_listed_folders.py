@@ -86,3 +86,18 @@ def test_a_name_that_has_two_meanings_is_looked_for_where_it_is_listed_alone():
     setup = "folder = os.path.join(root, split)\n        other = [folder for folder in range(2)]"
     done = adapt(TEXT.format(setup=setup, folder="folder", make=make))
     assert "other = [folder for folder in range(2)]" in done.text
+
+
+@pytest.mark.parametrize("lister", ["list_images", "list_files"])
+def test_pictures_that_a_library_lists_are_data(lister):
+    done = adapt(f"""
+        import argparse
+        import cv2
+        from imutils import paths
+        ap = argparse.ArgumentParser()
+        ap.add_argument("-d", "--dataset", required=True)
+        args = vars(ap.parse_args())
+        for path in sorted(paths.{lister}(args["dataset"])):
+            print(cv2.imread(path).sum())
+    """)
+    assert 'args["dataset"] = args["data_url"]' in done.text and "nothing reads" not in str(done.findings)

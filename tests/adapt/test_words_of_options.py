@@ -126,3 +126,16 @@ def test_an_empty_text_that_is_made_by_its_type_ends_the_search_for_words():
         print(name, args.cell == "gru")
     """)
     assert "--data_url" in done.text
+
+
+@pytest.mark.parametrize("library", ["pathlib", "path"])
+def test_a_place_stays_what_its_option_makes_of_it(library):
+    done = adapt(f"""
+        import argparse
+        from {library} import Path
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--data_dir", type=Path, required=False)
+        args = parser.parse_args()
+        print(open(args.data_dir / "rows.txt").read())
+    """)
+    assert "args.data_dir = Path(args.data_url)" in done.text

@@ -34,6 +34,7 @@ READS = {
 READ_FOLDERS = {
     "os.listdir": (0, "path"), "os.scandir": (0, "path"), "os.walk": (0, "top"), "datasets.load_from_disk": (0, ""),
     "sklearn.datasets.load_files": (0, "container_path"),
+    "imutils.paths.list_images": (0, "basePath"), "imutils.paths.list_files": (0, "basePath"),
     "tensorflow.data.experimental.load": (0, "path"), "tensorflow.data.Dataset.load": (0, "path"),
     **{
         f"{root}.{kind}_dataset_from_directory": (0, "directory")

@@ -21,7 +21,7 @@ from outlast.adapt.placing.addresses import (
 from outlast.adapt.placing.fetched import FETCH, is_left_out
 from outlast.adapt.placing.fetchers import BUILDERS, advice_on, fetched_by
 from outlast.adapt.placing.hub_files import is_told_folder
-from outlast.adapt.placing.keras_archives import find_archive, is_archive, is_found
+from outlast.adapt.placing.keras_archives import file_of, find_archive, is_archive, is_found
 from outlast.adapt.placing.keras_sets import find_keras_set, is_keras_set
 from outlast.adapt.placing.pretrained import is_keras_model, looks_into_hub
 from outlast.adapt.placing.sending import report_sending
@@ -296,8 +296,6 @@ def _named_file(draft: Draft, call: cst.Call) -> str:
         return ""  # done before
     if tail(call.func) != "get_file" or any(argument(call, each) for each in ("untar", "extract", "cache_dir")):
         return ""
-    named = argument(call, "fname")
-    origin = argument(call, "origin")
-    has_origin = origin is not None or positional(call, 1) is not None
-    name = inner(named.value if named else positional(call, 0))
-    return name if has_origin and name and "/" not in name else ""
+    has_origin = argument(call, "origin") is not None or positional(call, 1) is not None
+    name = file_of(draft, call)
+    return name if has_origin and name and "/" not in name and not is_archive(draft, call) else ""

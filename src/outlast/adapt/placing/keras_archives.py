@@ -13,8 +13,10 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.placing.fetchers import constant
 from outlast.adapt.wrapping import add_helpers, wrap_method
-from outlast.migrate.tree import argument, dotted, positional, tail
+from outlast.migrate.tree import argument, dotted, inner, positional, tail
 
+#: what somebody must unpack; a single `rows.gz` may be read as it is
+_PACKED = re.compile(r"\.(?:zip|tgz|tbz2?|tar(?:\.\w+)?)$", re.I)
 _FUNCTION = "get_delivered"
 _HELPER = '''def get_delivered(get_file, folder):
     """Let get_file of Keras take an archive from this folder and unpack it as ever; without one it is fetched."""
@@ -36,11 +38,22 @@ _HELPER = '''def get_delivered(get_file, folder):
 def is_archive(draft: Draft, call: cst.Call) -> bool:
     """`get_file("facades.tar.gz", origin=URL, extract=True)`, unless the script says itself where it is put.
 
-    With `extract=False` it is the script that unpacks it, beside what it has got.
+    With `extract=False`, or without a word of it, it is the script that unpacks it, beside what it has got.
     """
+    if tail(call.func) != "get_file":
+        return False
     is_unpacked = any(argument(call, each) is not None for each in ("untar", "extract"))
+    is_unpacked = is_unpacked or _PACKED.search(file_of(draft, call)) is not None
     is_placed = any(argument(call, each) is not None for each in ("cache_dir", "cache_subdir"))
-    return tail(call.func) == "get_file" and is_unpacked and not is_placed and not is_found(draft, call)
+    return is_unpacked and not is_placed and not is_found(draft, call)
+
+
+def file_of(draft: Draft, call: cst.Call) -> str:
+    """What the file is called that `get_file` leaves: by its first argument, else by the end of the address."""
+    named, origin = argument(call, "fname"), argument(call, "origin")
+    given = inner(named.value if named is not None else positional(call, 0))
+    address = constant(draft, origin.value if origin is not None else positional(call, 1))
+    return given or re.split(r"[?#]", address)[0].rpartition("/")[2]
 
 
 def is_found(draft: Draft, call: cst.Call) -> bool:

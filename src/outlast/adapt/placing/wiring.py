@@ -14,8 +14,10 @@ from outlast.adapt.placing.sites import declaring
 from outlast.adapt.placing.tails import Tails
 from outlast.adapt.placing.travelling import may_stay_option
 from outlast.migrate.engine import Kind
-from outlast.migrate.tree import argument
+from outlast.migrate.tree import argument, tail
 
+#: what makes an object of a path, of the standard library or of another one
+_PATH_TYPES = frozenset({"Path", "PurePath", "PosixPath"})
 #: stands for the old place in the expression of the new one
 _EACH = "\0"
 
@@ -97,7 +99,7 @@ def wire_options(
             is_plain = not whole and new.startswith("os.path.join(")
             new = new.removesuffix(")") + ', "")' if is_plain else f'os.path.join({new}, "")'
         kind = argument(option.call, "type") if option.call is not None else None
-        if kind is not None and draft.resolve(kind.value) in ("pathlib.Path", "pathlib.PurePath"):
+        if kind is not None and tail(kind.value) in _PATH_TYPES:
             new = f"{draft.source(kind.value)}({new})"  # the script may divide it
         one = new.replace(_EACH, target)
         new = f"[{new.replace(_EACH, 'each')} for each in {target}]" if option.is_many else one
