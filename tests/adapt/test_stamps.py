@@ -219,6 +219,20 @@ def test_what_a_callback_of_keras_keeps_has_the_first_ones_name():
     assert "first_name" not in adapt(KERAS.replace("save_best_only=True", "").replace("(best, )", "('a.keras')")).text
 
 
+WAY = """
+def {0}(model, x):
+    best = os.path.join("nets", "%s.keras" % time.strftime("%H%M%S"))
+    model.fit(x, epochs=9, callbacks=[keras.callbacks.ModelCheckpoint(best)])
+{0}(keras.Sequential(), [1.0])
+"""
+
+
+def test_each_way_to_train_has_the_name_of_its_own_first_stint():
+    text = adapt("import os, time\nimport keras\n" + WAY.format("begin") + WAY.format("refine")).text
+    assert text.count('first_name(time.strftime("%H%M%S"), ') == 2
+    assert '"resume.name")' in text and '"resume-2.name")' in text
+
+
 def test_a_folder_of_that_name_may_be_there_in_the_next_stint():
     assert 'os.makedirs(out, exist_ok=bool(os.environ.get("OUTLAST_CHECKPOINT")))' in adapt_plainly(KERAS).text
     assert "os.makedirs(out, exist_ok=bool(contract.train_url))" in adapt(KERAS).text

@@ -17,7 +17,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.engines import plan_ignite
 from outlast.adapt.frameworks.estimators import plan_estimator
 from outlast.adapt.frameworks.fitting import plan_mindspore
-from outlast.adapt.frameworks.keras_fit import plan_keras
+from outlast.adapt.frameworks.keras_fit import find_fits, plan_keras
 from outlast.adapt.frameworks.lightning import plan_lightning
 from outlast.adapt.frameworks.trainers import plan_transformers
 from outlast.adapt.no_loop import gathers_only, no_loop, one_pass, untrained
@@ -168,13 +168,19 @@ def _plan(draft: Draft) -> Plan:
 
 def _with_stamps(draft: Draft, plan: Plan) -> Plan:
     """What callbacks write to under a name that the clock makes has the first one's in all stints."""
-    stamps = find_given_stamps(draft, plan.at)
+    first = {id(draft.scope(call)): call for call in reversed(find_fits(draft))}
+    stamps = [(call, find_given_stamps(draft, call)) for call in sorted(first.values(), key=draft.start)]
+    done: set[int] = set()
+    for _, found in stamps:  # those of the module may be of several
+        found[:] = [each for each in found if id(each) not in done]
+        done.update(map(id, found))
 
     def apply(value: str) -> None:
         plan.apply(value)
-        keep_stamps(draft, stamps, draft.scope(plan.at), value)
+        for at, (call, found) in enumerate(each for each in stamps if each[1]):
+            keep_stamps(draft, found, draft.scope(call), value, f"resume-{at + 1}" if at else "resume")
 
-    return dataclasses.replace(plan, apply=apply, also=(*plan.also, *stamps))
+    return dataclasses.replace(plan, apply=apply, also=(*plan.also, *(each for _, found in stamps for each in found)))
 
 
 def _with_loops(draft: Draft, plan: Plan) -> Plan:

@@ -37,13 +37,17 @@ def plan_keras(draft: Draft) -> Fitted | None:
     # A model from another file comes without any import of Keras; only Keras has fit_generator.
     if not _ROOTS & roots_of(draft) and "fit_generator" not in draft.words:
         return None
-    calls = [call for call in draft.calls() if _is_fit(draft, call)]
+    calls = find_fits(draft)
     if all(_is_step(draft, call) for call in calls):
         return None
     if all(repeated_at(draft, call) is not None for call in calls) and _is_kept_by_loop(draft):
         return None
     _refuse(draft, calls)
     return calls[0], lambda value: _resume(draft, calls, value)
+
+
+def find_fits(draft: Draft) -> list[cst.Call]:
+    return [call for call in draft.calls() if _is_fit(draft, call)]
 
 
 def _is_fit(draft: Draft, call: cst.Call) -> bool:
