@@ -8,6 +8,7 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 from checked import adapt, adapt_plainly, said
 from stage import play
@@ -137,8 +138,26 @@ class _Callback:
         """As Keras has it."""
 
 
-def print_nothing(batch):
+def print_nothing(*batch):
     """A callback that does not mind batches."""
+
+
+class _Pictures:
+    """What an ImageDataGenerator deals: in an order that it draws for each epoch, and changed by chance."""
+
+    index_array, total_batches_seen = None, 0
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, at):
+        self.total_batches_seen += 1
+        if self.index_array is None:
+            self.on_epoch_end()
+        return int(self.index_array[at] + 1) * int(np.random.randint(1, 99)) * self.total_batches_seen
+
+    def on_epoch_end(self):
+        self.index_array = np.random.permutation(3)
 
 
 def _model(is_three, is_old):
@@ -164,7 +183,11 @@ def _model(is_three, is_old):
         def load_weights(self, path):
             self.weights = [int(Path(path).read_text())]
 
-        def fit(self, x, epochs=1, initial_epoch=0, callbacks=(), shuffle=True):
+        def fit(self, x, epochs=1, initial_epoch=0, callbacks=(), shuffle=True, validation_data=None):
+            is_drawn = hasattr(x, "index_array")
+            looked = [x[0]] if is_drawn else []
+            if is_drawn and is_three:
+                x.on_epoch_end()
             callbacks = list(callbacks) if isinstance(callbacks, list) else [callbacks] if callbacks else []
             result = types.SimpleNamespace(history={}, epoch=[])
             if not is_three and hasattr(x, "shuffle"):
@@ -176,17 +199,28 @@ def _model(is_three, is_old):
                     each.model = self
                     if hasattr(each, "on_epoch_begin"):
                         each.on_epoch_begin(epoch)
-                for each in range(2 if hasattr(x, "__next__") else 1):
-                    self.weights[0] += next(iter(x)) if hasattr(x, "__iter__") else x
+                for each in range(len(x) if is_drawn else 2 if hasattr(x, "__next__") else 1):
+                    self.weights[0] += x[each] if is_drawn else next(iter(x)) if hasattr(x, "__iter__") else x
                     for other in callbacks:
                         getattr(other, "on_train_batch_end", print_nothing)(each)
+                if is_drawn and is_three:
+                    x.on_epoch_end()
+                if validation_data:
+                    looked += [validation_data[0]] if len(looked) == 1 else []
+                    if is_three:
+                        validation_data.on_epoch_end()
+                    for other in callbacks:
+                        getattr(other, "on_test_begin", print_nothing)()
+                    looked += [validation_data[each] for each in range(len(validation_data))]
                 if is_three and hasattr(x, "shuffle"):
                     iter(x)  # Keras 3 makes one that it does not read
                 print("epoch", epoch)
                 result.epoch.append(epoch)
                 result.history.setdefault("loss", []).append(self.weights[0])
                 for each in callbacks:
-                    each.on_epoch_end(epoch, {"loss": self.weights[0]})
+                    each.on_epoch_end(epoch, {"loss": self.weights[0] + sum(looked)})
+                if is_drawn and not is_three:
+                    x.on_epoch_end()
             return result
 
     if is_three:
@@ -199,6 +233,7 @@ def _model(is_three, is_old):
 
 def _keras(version, monkeypatch):
     keras = types.ModuleType("keras")
+    keras.Pictures = _Pictures
     keras.Stopping, keras.Rows, keras.Model = _Stopping, _Dataset, _model(version.startswith("3"), version == "2.3.1")
     best = type("ModelCheckpoint", (_Best,), {})
     keras.callbacks = types.SimpleNamespace(
@@ -271,6 +306,19 @@ print("second", model.weights, random.random())
 """
 
 
+#: Pictures that are drawn anew in each epoch, for the training and for its validation.
+PICTURES = """
+import numpy as np
+import keras
+np.random.seed(6)
+model = keras.Model()
+model.fit(keras.Pictures(), epochs=4)
+print("first", model.weights, np.random.rand())
+model.fit(keras.Pictures(), epochs=4, validation_data=keras.Pictures())
+print("second", model.weights)
+"""
+
+
 #: A history that the script makes itself, and reads behind the training.
 TOLD = """
 import keras
@@ -291,7 +339,7 @@ for fold in range(3):
 """
 
 
-@pytest.mark.parametrize("script", [SCRIPT, FOLDS, ROWS, STREAMS, TOLD, BEST])
+@pytest.mark.parametrize("script", [SCRIPT, FOLDS, ROWS, STREAMS, PICTURES, TOLD, BEST])
 @pytest.mark.parametrize("version", ["3.15.1", "2.12.0", "2.3.1"])
 def test_killed_anywhere_it_ends_with_the_same_numbers_and_the_whole_history(tmp_path, monkeypatch, version, script):
     _keras(version, monkeypatch)

@@ -196,6 +196,7 @@ _BODY = """\
     class SaveResume(keras.callbacks.Callback):
         kept = {"epoch": 0, "slot": 0, "history": {}, "epochs": []}
         batches, streams, drawn = [0, 0], (None, None), set()
+        orders, is_new, numbers_then = (), False, None
 
         def weights(self):  # two files take turns
             return "%s-%d%s" % (path, self.kept["slot"], ".weights.h5" if is_three else "")
@@ -227,8 +228,9 @@ _BODY = """\
             self.kept.update(epoch=epoch, slot=1 - self.kept["slot"], states=states, steps=steps)
             shape = is_three and self.plain(model.get_build_config())
             self.kept.update(shape=shape, seeds=[each.numpy() for each in self.seeds()])
-            self.kept.update(numbers=(numpy.random.get_state(), random.getstate()))
+            self.kept.update(numbers=self.numbers())
             self.kept.update(passes=[len(passes) for _, passes in self.dealt], batches=list(self.batches))
+            self.kept.update(orders=[(each.index_array, each.total_batches_seen) for each in self.orders])
             self.as_built(model.save_weights) if is_three else model.save_weights(self.weights())
             with open(path + ".pkl.part", "wb") as file:
                 pickle.dump(self.kept, file)
@@ -237,6 +239,7 @@ _BODY = """\
         def take_up(self):
             with open(path + ".pkl", "rb") as file:
                 self.kept = pickle.load(file)
+            self.is_new = True
             if is_three and not model.built and self.kept["shape"]:
                 model.build_from_config(self.kept["shape"])
             variables = model.variables if is_three else []  # before it, they are filled when they are made
@@ -248,15 +251,31 @@ _BODY = """\
                 seed.assign(state)
 
         def pass_over(self):  # what a generator has yielded; one that draws numbers for that draws them again
-            before = [pickle.dumps(each()) for each in (numpy.random.get_state, random.getstate)]
+            before = [pickle.dumps(each) for each in self.numbers()]
             self.batches = list(self.kept.get("batches", self.batches))
             for rows, count in zip(self.streams, self.batches):
                 for _ in range(count if rows is not None else 0):
                     next(rows, None)
-            after = [pickle.dumps(each()) for each in (numpy.random.get_state, random.getstate)]
+            after = [pickle.dumps(each) for each in self.numbers()]
             self.drawn = {place for place in range(2) if before[place] != after[place]}
 
+        def numbers(self):
+            return numpy.random.get_state(), random.getstate()
+
+        def put_numbers(self, numbers):
+            for place, put in enumerate((numpy.random.set_state, random.setstate)):
+                put(numbers[place]) if place not in self.drawn else None
+
+        def on_test_begin(self, logs=None):  # a new start has looked at a first batch, which draws numbers
+            if self.numbers_then:
+                self.put_numbers(self.numbers_then)
+                for rows in self.orders if is_three else ():
+                    rows.on_epoch_end()  # Keras 3 has just drawn these orders
+                self.tests.total_batches_seen -= 1
+                self.is_new, self.numbers_then = False, None
+
         def on_train_batch_end(self, batch, logs=None):
+            self.numbers_then = self.numbers() if self.is_new and len(self.orders) == 2 else None
             self.batches[0] += batch + 1 - self.step
             self.step = batch + 1
 
@@ -270,9 +289,11 @@ _BODY = """\
         def on_train_begin(self, logs=None):
             for each, state in zip(self.others, self.kept.get("states", ())):
                 vars(each).update(state)
-            for place, put in enumerate((numpy.random.set_state, random.setstate)):
-                if "numbers" in self.kept and place not in self.drawn:
-                    put(self.kept["numbers"][place])
+            self.put_numbers(self.kept["numbers"]) if "numbers" in self.kept else None
+            for rows, order in zip(self.orders, self.kept.get("orders", ())):
+                rows.index_array, rows.total_batches_seen = order
+                if rows is self.samples and not is_three and self.kept["epoch"] < 10**9:
+                    rows.on_epoch_end()  # before Keras 3 the next order is drawn behind the callbacks
             for (rows, passes), count in zip(self.dealt, self.kept.get("passes", ())):
                 while len(passes) < count:
                     iter(rows)
@@ -301,6 +322,8 @@ _BODY = """\
         given = (args[0] if args else words.get("x", words.get("generator")), words.get("validation_data"))
         is_stream = [hasattr(each, "__next__") and not hasattr(each, "__len__") for each in given]
         keep.streams = [each if it else None for each, it in zip(given, is_stream)]
+        keep.samples, keep.tests = given
+        keep.orders = [each for each in given if hasattr(each, "index_array") and hasattr(each, "total_batches_seen")]
         given = [each for each in given if hasattr(each, "element_spec") and hasattr(each, "shuffle")]
         kinds, keep.dealt = [type(each) for each in given], [(each, count_passes(each)) for each in given]
         os.makedirs(folder, exist_ok=True)
