@@ -143,9 +143,14 @@ def test_a_list_beside_the_code_may_travel_with_it_where_data_lies_elsewhere():
         ("np.save('%i_a.npy' % 1, 1)", "np.save(os.path.join(contract.train_url or '', '%i_a.npy' % 1), 1)"),
         ("np.save(os.path.join(os.getcwd(), 'o', 'a.npy'), 1)",
          "np.save(os.path.join(contract.train_url or os.getcwd(), 'o', 'a.npy'), 1)"),
-        ("get_file('a.tar.gz', origin='http://h/a')",
-         "(os.path.join(contract.data_url, \"a.tar.gz\") if contract.data_url else get_file('a.tar.gz', "
+        ("get_file('a.gz', origin='http://h/a')",
+         "(os.path.join(contract.data_url, \"a.gz\") if contract.data_url else get_file('a.gz', "
          "origin='http://h/a'))"),
+        ("get_file(origin='http://h/a.txt?raw=1')",
+         "(os.path.join(contract.data_url, \"a.txt\") if contract.data_url else get_file("
+         "origin='http://h/a.txt?raw=1'))"),
+        ("get_file('a.tar.gz', origin='http://h/a')",
+         "get_delivered(get_file, contract.data_url)('a.tar.gz', origin='http://h/a')"),
     ],
 )  # fmt: skip
 def test_more_places_are_found_where_they_stand(before, after):

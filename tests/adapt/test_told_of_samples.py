@@ -12,6 +12,7 @@ from outlast.migrate.engine import Kind
 
 HEAD = "import numpy as np\nimport tensorflow as tf\nfrom here import model\n"
 FOLDER = 'tf.keras.utils.image_dataset_from_directory("rows"{})'
+PICTURES = "tf.keras.preprocessing.image.ImageDataGenerator()"
 SLICES = "tf.data.Dataset.from_tensor_slices(np.zeros(9)){}"
 
 ORDERED = {
@@ -19,6 +20,7 @@ ORDERED = {
     "a folder as it is": f"rows = {FOLDER.format(', shuffle=False')}\n",
     "a dataset that nobody shuffles": f"rows = {SLICES.format('.batch(3)')}\n",
     "a dataset, and a seed for all": f"tf.random.set_seed(3)\nrows = {SLICES.format('.shuffle(9).batch(3)')}\n",
+    "what a generator of pictures deals": f"rows = {PICTURES}.flow(np.zeros(9))\n",
     "one that a function gives": f"def get():\n    return {FOLDER.format(', seed=3')}\nrows = get()\n",
 }
 OTHERS = {
@@ -39,6 +41,17 @@ def test_an_order_that_goes_on_is_not_told_of(way):
 def test_an_order_that_begins_anew_is_told_of(way):
     done = adapt(f"{HEAD}{OTHERS[way]}model.fit(rows, epochs=3)\n")
     assert "samples that Keras shuffles come in another order" in said(done, Kind.DIFFERS)
+
+
+def test_pictures_that_may_be_dealt_ahead_are_told_of():
+    rows = ORDERED["what a generator of pictures deals"]
+    done = adapt(f"{HEAD}{rows}model.fit(rows, steps_per_epoch=2, epochs=3)\n")
+    assert "samples that Keras shuffles come in another order" in said(done, Kind.DIFFERS)
+
+
+def test_layers_that_fit_trains_may_be_of_a_keras_that_keeps_no_numbers():
+    text = f"{HEAD}{ORDERED['a folder as it is']}model.add(tf.keras.layers.Dropout(0.5))\nmodel.fit(rows, epochs=3)\n"
+    assert "before Keras 3, random numbers of layers (Dropout) start anew" in said(adapt(text), Kind.DIFFERS)
 
 
 def test_of_a_generator_of_the_program_nothing_is_told(tmp_path):

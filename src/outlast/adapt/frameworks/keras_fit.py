@@ -14,7 +14,7 @@ from outlast.adapt.resuming.counters import find_loops, find_while_loops
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.rounds import are_alternatives, may_count, refuse_repeated, repeated_at
 from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal
-from outlast.adapt.resuming.told import draws_by_itself, say_mapped
+from outlast.adapt.resuming.told import draws_by_itself, say_layers, say_mapped
 from outlast.adapt.resuming.tracked import Tracked
 from outlast.adapt.whole import roots_of, words_of
 from outlast.adapt.wrapping import Fitted, add_helpers, wrap_method
@@ -143,6 +143,7 @@ def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
         draft.say(Kind.CHANGED, RULE, call, "goes on from its last epoch (a callback of fit)")
         tell_order(draft, call)
     say_mapped(draft, calls[0])
+    say_layers(draft, calls[0])
     if draws_by_itself(draft):
         said = "random numbers that TensorFlow draws by itself (tf.random) start anew in each stint"
         draft.say(Kind.DIFFERS, RULE, calls[0], said, "draw them from numpy or a tf.random.Generator to have the same")

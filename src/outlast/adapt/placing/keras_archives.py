@@ -71,6 +71,7 @@ def find_archive(draft: Draft, call: cst.Call, value: str) -> tuple[str, str]:
     origin = argument(call, "origin")
     address = constant(draft, origin.value if origin is not None else positional(call, 1))
     name = re.split(r"[?#]", address)[0].rpartition("/")[2]
+    name = name if _PACKED.search(name) else file_of(draft, call) or name
     return name or "the archive", f"the archive {name}".rstrip()
 
 
