@@ -99,7 +99,7 @@ def wire_options(
             is_plain = not whole and new.startswith("os.path.join(")
             new = new.removesuffix(")") + ', "")' if is_plain else f'os.path.join({new}, "")'
         kind = argument(option.call, "type") if option.call is not None else None
-        if kind is not None and tail(kind.value) in _PATH_TYPES:
+        if kind is not None and _makes_paths(draft, kind.value):
             new = f"{draft.source(kind.value)}({new})"  # the script may divide it
         one = new.replace(_EACH, target)
         new = f"[{new.replace(_EACH, 'each')} for each in {target}]" if option.is_many else one
@@ -142,6 +142,12 @@ def wire_options(
     if any("os." in line for line in (*lines, *endings)):
         draft.need_import("os")
     return [f"if {value}:", *lines, *endings] if lines else []
+
+
+def _makes_paths(draft: Draft, kind: cst.BaseExpression) -> bool:
+    """Whether an option's type makes an object of a path; what click calls so only checks a text."""
+    is_class = isinstance(kind, cst.Name | cst.Attribute) and tail(kind) in _PATH_TYPES
+    return is_class and not draft.resolve(kind).startswith("click.")
 
 
 def _is_one_by_default(option: Option) -> bool:
