@@ -78,12 +78,12 @@ FIELDS = {
                 self.opt = torch.optim.SGD(self.net.parameters())
                 self.memory, self.chance, self.counts = [], 1.0, {}
         agent = Agent()
-        for episode in range(5):
+        for epoch in range(5):
             for x, y in POINTS:
                 agent.memory.append(step(agent.net, agent.opt, x, y))
                 agent.counts[len(agent.memory)] = agent.chance
             agent.chance *= 0.9
-            print(episode, sum(agent.memory), agent.chance, len(agent.counts))
+            print(epoch, sum(agent.memory), agent.chance, len(agent.counts))
     """,
     "what an object takes out of all that it is given": """
         class Trainer:

@@ -1,7 +1,7 @@
 """How often the state of a training is saved.
 
 A round that is an epoch ends with a checkpoint. A round that is one step of an optimizer, or one game that fills a
-table, may take less time than saving does; then saving takes at most a twentieth of the time.
+table or a memory, may take less time than saving does; then saving takes at most a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ _SECONDS = 30
 _BESIDE = re.compile(r"(?:\w*_)?(?:sched\w*|scheduler|profiler|prof|env|envs|pbar|bar|warmup\w*|ema|lr_\w+)", re.I)
 _STEPS = frozenset({"apply_gradients", "train_on_batch", "partial_fit", "optimize_parameters", "train_one_step"})
 _LOOPS = (cst.For, cst.While, cst.ListComp, cst.GeneratorExp)
-#: Rounds of plain Python that are short by what they are called, also with loops inside: a game of a table of values.
+#: Rounds that are short by what they are called, also with loops inside: games that fill a table, or a memory.
 _EPISODES = re.compile(r"(?i)(?:episode|(?:\b|_)(?:epi|game))s?(?:_|\b)")
 #: Rounds that are long by what they are called.
 _LONG = re.compile(r"(?:\w+_)?(?:n?epochs?|ep|e|gen|generation|episodes?|rounds?|trial)(?:_\w+)?", re.I)
 
 
 def is_quick(draft: Draft, values: Values, kind: str, steps: frozenset[str] = frozenset()) -> bool:
-    """Whether a round is one step; `steps` are called to make one, beside what every script calls so."""
+    """Whether a round is one step, or one game; `steps` are called to make one, beside what every script calls so."""
     body = values.loop.node.body
     if kind == "plain":
         has_loops = any(isinstance(node, cst.For | cst.While) for node in draft.below(body))
         is_long = has_loops or _LONG.fullmatch(values.loop.variable) is not None
         return not is_long or _are_episodes(draft, values)
+    if kind == "torch" and _are_episodes(draft, values):
+        return True
     depths = list(_steps(draft, body, {values.loop.node.body}, kind, steps))
     if not depths and kind == "torch":  # it changes its weights by itself: `p.data -= rate * p.grad`
         depths = list(_steps(draft, body, {values.loop.node.body}, "backward", steps))
@@ -41,7 +43,7 @@ def is_quick(draft: Draft, values: Values, kind: str, steps: frozenset[str] = fr
 
 
 def _are_episodes(draft: Draft, values: Values) -> bool:
-    """`for e in range(EPISODES)`: thousands of them, and a state that may be a large table."""
+    """`for e in range(EPISODES)`: thousands of them, and a state that may be a large table or a memory."""
     loop = values.loop
     said = draft.source(loop.stop) if loop.stop is not None else ""
     return _EPISODES.search(f"{loop.variable} {said}") is not None
