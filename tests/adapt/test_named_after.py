@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from checked import adapt, said
 from programs import Program
@@ -88,6 +90,58 @@ def test_a_question_for_a_word_is_about_the_old_name(asked):
 )
 def test_what_lies_beside_the_weights_is_read_there(line):
     assert "CONTRACT_BEFORE" not in adapt(SCRIPT.format(save=line), "xihe").text
+
+
+HANDED = {
+    "a name": """
+        name = args.model_name_or_path
+        model = AutoModel.from_pretrained(name)
+        torch.save(model, os.path.join(args.out, f"{name}.pt"))
+    """,
+    "a name that is asked for a word": """
+        model_name_or_path = args.model_name_or_path
+        kind = "small" if "bert" in model_name_or_path else "large"
+        model = AutoModel.from_pretrained(model_name_or_path)
+    """,
+    "a function": """
+        def train(kind, out):
+            model = AutoModel.from_pretrained(kind)
+            torch.save(model, os.path.join(out, kind + ".pt"))
+        train(args.model_name_or_path, out=args.out)
+    """,
+    "an object": """
+        class Training:
+            def __init__(self, kind, out):
+                self.kind, self.out = kind, out
+                self.name = kind
+                self.model = AutoModel.from_pretrained(kind)
+            def save(self):
+                torch.save(self.model, f"{self.out}/{self.name}.pt")
+        Training(args.model_name_or_path, args.out).save()
+    """,
+}
+
+
+@pytest.mark.parametrize("way", HANDED)
+def test_a_name_is_followed_to_where_it_is_handed_on(way):
+    done = adapt(SCRIPT.partition("model =")[0] + textwrap.dedent(HANDED[way]), "xihe")
+    assert (
+        "CONTRACT_BEFORE_MODEL_NAME_OR_PATH"
+        in done.text.partition("AutoModel.from")[2] + done.text.partition("kind =")[2]
+    )
+    assert "args.model_name_or_path = args.pretrain_url" in done.text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "name = args.model_name_or_path\nif not name:\n    name = 'other'",
+        "def save(name): torch.save(model, os.path.join(args.out, name))\nsave('a.pt')\nsave(args.model_name_or_path)",
+    ],
+)
+def test_a_name_that_may_be_another_is_left_alone(lines):
+    text = SCRIPT.partition("optimizer =")[0] + lines + "\ntorch.save(model, os.path.join(args.out, 'a'))\n"
+    assert "CONTRACT_BEFORE" not in adapt(text, "xihe").text
 
 
 def test_a_required_option_gives_the_name_of_the_folder():

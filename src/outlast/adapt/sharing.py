@@ -16,12 +16,12 @@ from outlast.adapt.libraries import is_library
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.configs import take_entries
 from outlast.adapt.placing.folders import find_guards
+from outlast.adapt.placing.option_loads import HOLDERS
 from outlast.adapt.placing.options import SETTINGS, is_place
 from outlast.adapt.placing.shapes import is_argument
 from outlast.adapt.placing.sinks import Sink
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import UNKNOWN
-from outlast.adapt.placing.spoken_names import HOLDERS
 from outlast.adapt.placing.unmade import find_unmade
 from outlast.adapt.placing.words import Words, Wrap
 from outlast.adapt.settings import Stray, is_filled, is_merged, take_strays

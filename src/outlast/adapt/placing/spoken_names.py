@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.placing.option_loads import loads_of
 from outlast.adapt.placing.shapes import begins_open
 from outlast.adapt.placing.sources import Use
 from outlast.migrate.tree import inner, positional, tail
 
-#: names that hold parsed options or settings where people hand them on
-HOLDERS = re.compile(
-    r"(?:self\.)?(?:\w+_)?(?:args?|opts?|options?|flags|params|hparams|hp|cfg|config|conf|configs?|settings)", re.I
-)
 #: of a name, not of a place: `args.model.split("/")[-1]`
 _CUTS = frozenset({"split", "rsplit", "partition", "rpartition"})
 _SAME = frozenset({"lower", "upper"})
@@ -25,24 +21,16 @@ _WORD = re.compile(r"(?!https?:)\w[\w/.-]*")
 _DEPTH = 3
 
 
-def reads_option(draft: Draft, node: cst.CSTNode, own: str, parameters: Collection[str] = ()) -> bool:
-    """Whether an expression is the value of an option: `args.own`, or a parameter of a command's function."""
-    if isinstance(draft.parent(node), cst.AssignTarget | cst.Param):
-        return False
-    if isinstance(node, cst.Attribute):
-        return node.attr.value == own and HOLDERS.fullmatch(draft.source(node.value)) is not None
-    return isinstance(node, cst.Name) and node.value == own and own in parameters
-
-
 def is_model_name(draft: Draft, use: Use) -> bool:
     """Whether a library loads what an option names, and each question about the option's text is one about a name."""
+    if tail(use.sink.call.func) != "from_pretrained":
+        return False
+    known = {id(node) for node in loads_of([draft], use.option, {})}
     asked = [
         node for node in draft.nodes
         if isinstance(node, cst.Attribute | cst.Name) and tail(node) == use.option and _is_compared(draft, node)
     ]  # fmt: skip
-    return tail(use.sink.call.func) == "from_pretrained" and all(
-        reads_option(draft, node, use.option) and is_name(draft, node) for node in asked
-    )
+    return all(id(node) in known and is_name(draft, node) for node in asked)
 
 
 def _is_compared(draft: Draft, node: cst.CSTNode) -> bool:
