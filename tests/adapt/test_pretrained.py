@@ -351,3 +351,50 @@ def test_several_models_lie_below_the_place_by_their_names():
     assert 'name = os.path.join(contract.pretrain_url or "", "roberta-base")' in done.text
     assert 'from_pretrained(os.path.join(contract.pretrain_url or "", name))' in done.text
     assert "must hold the folder roberta-base" in said(done, Kind.DIFFERS)
+
+
+NAMED = """
+import argparse
+import torch
+from transformers import AutoModel, AutoTokenizer
+parser = argparse.ArgumentParser()
+parser.add_argument("--kind", default="base")
+args = parser.parse_args()
+NAMES = {{"base": "small-bert", "large": "big-bert"}}
+{lines}
+tokenizer = AutoTokenizer.from_pretrained({name})
+model = AutoModel.from_pretrained({name})
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for batch in batches:
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+torch.save(model.state_dict(), {out})
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "out"),
+    [
+        ('MODEL = "small-bert"', "MODEL", 'f"out/{MODEL}.pt"'),
+        ('MODEL = "small-bert"\nis_small = "small" in MODEL', "MODEL", '"net.pt"'),
+        ('MODEL = "small-bert"\nif MODEL == "small-bert":\n    print(1)', "MODEL", '"out/" + MODEL + ".pt"'),
+        ('class CFG:\n    model = "small-bert"', "CFG.model", 'f"out/{CFG.model}.pt"'),
+        ('config = {"model": "small-bert"}', 'config["model"]', "f\"out/{config['model']}.pt\""),
+        ("", "NAMES[args.kind]", '"net.pt"'),
+        ("", 'f"bert-{args.kind}"', '"net.pt"'),
+        ("", '"bert-" + args.kind', '"net.pt"'),
+    ],
+)
+def test_the_one_model_whose_name_is_more_than_a_place_gives_way_where_it_is_loaded(lines, name, out):
+    done = adapt(NAMED.format(lines=lines, name=name, out=out), "xihe")
+    assert f"AutoModel.from_pretrained(args.pretrain_url or {name})" in done.text
+    assert f"AutoTokenizer.from_pretrained(args.pretrain_url or {name})" in done.text
+    assert lines in done.text and "--data pretrain_url=FOLDER" in said(done, Kind.CHANGED)
+
+
+def test_folders_of_the_scripts_own_are_no_names_of_models():
+    done = adapt(NAMED.format(lines="", name='f"./saved/{args.kind}"', out='"net.pt"'), "xihe")
+    assert 'f"saved/{args.kind}"' in done.text or '{args.kind}")' in done.text
+    assert 'args.pretrain_url or f"./saved' not in done.text

@@ -15,6 +15,7 @@ from outlast.adapt.placing.implied import tell_folders
 from outlast.adapt.placing.others import replace_others
 from outlast.adapt.placing.places import Places, make_below, make_folders, names_file, needed_folders, replace_places
 from outlast.adapt.placing.sites import HUB, Site
+from outlast.adapt.placing.spoken_names import names_model
 from outlast.adapt.placing.unmade import make_unmade
 from outlast.adapt.placing.wiring import wire_options
 from outlast.adapt.sight import Sight
@@ -78,8 +79,11 @@ class Connecting:
         self._tell_beside(places, name)
         if places.sites and not replace_places(self._draft, places, value, name):
             places = Places(role, [], places.wraps)
-        for wrap in {wrap.key: wrap for wrap in places.wraps}.values():
-            wrap.put(self._draft, value, name)
+        wraps = list({wrap.key: wrap for wrap in places.wraps}.values())
+        is_model = role is Role.WEIGHTS and not places.every and all(names_model(wrap.use) for wrap in wraps)
+        is_model = is_model and len({self._draft.source(wrap.node) for wrap in wraps}) == 1
+        for wrap in wraps:
+            (wrap.stand_for if is_model else wrap.put)(self._draft, value, name)
         if role is Role.OUTPUT:
             self.folders += needed_folders(self._draft, self._paths, places, value)
 

@@ -16,6 +16,7 @@ from outlast.adapt.needs import Needs, Role
 from outlast.adapt.placing.alike import add_alike
 from outlast.adapt.placing.beside_code import take_folder
 from outlast.adapt.placing.caches import take_caches
+from outlast.adapt.placing.chosen_models import add_from_tables
 from outlast.adapt.placing.cut_texts import tell_cuts
 from outlast.adapt.placing.delivered import Delivered, find_delivered
 from outlast.adapt.placing.downloads import download_sites
@@ -95,6 +96,7 @@ def look(
     take_folder(draft, flow, paths, needs.options[Role.DATA])
     add_alike(draft, paths)
     take_gathered(draft, paths)
+    add_from_tables(draft, flow, [] if copies else sinks, paths)
     unpacking = [] if copies else find_unpacking(draft, paths)
     leave_unpacked(draft, paths, [statement for each in unpacking for statement in each.statements])
     tell_moves(draft, paths)

@@ -15,7 +15,7 @@ from outlast.adapt.placing.parts import is_question, stem_of
 from outlast.adapt.placing.sites import text_of
 from outlast.adapt.placing.sources import Use
 from outlast.adapt.placing.spelling import UNKNOWN, is_spelled_out
-from outlast.adapt.placing.spoken_names import is_model_name
+from outlast.adapt.placing.spoken_names import is_model_name, names_model
 from outlast.migrate.tree import dotted, inner, tail
 
 _WEIGHT_FILE = re.compile(r"\.(?:pth|pt|ckpt|safetensors|pdparams|onnx)$|weight|pretrain|checkpoint", re.I)
@@ -67,7 +67,7 @@ class Roles:
                 # What lies in a folder is dealt out anew within it, as into train and test: no results.
                 if use.sink.makes or (use.role is Role.OUTPUT and (id(use.sink.call), text) in moved):
                     made.add(text)
-                elif use.role is not None and not (use.role is Role.WEIGHTS and self._is_word(use.literal)):
+                elif use.role is not None and not (use.role is Role.WEIGHTS and self._chooses(use)):
                     by_text.setdefault(text, set()).add(by_look(use, text))
         chosen = {text: main_role(text, roles) for text, roles in by_text.items()}
         for text in self._own_results(groups, chosen, made):
@@ -124,8 +124,9 @@ class Roles:
         """Likewise, and no model that a library loads, of whose name the script asks something, too."""
         return self.is_word(use.option) and not is_model_name(self._draft, use)
 
-    def _is_word(self, literal: cst.CSTNode) -> bool:
-        parent = self._draft.parent(literal)
+    def _chooses(self, use: Use) -> bool:
+        """Whether a text that is read as weights is one of several words; the name of a model is that as well."""
+        parent = self._draft.parent(use.literal) if use.literal is not None and not names_model(use) else None
         names = [tail(each.target) for each in parent.targets] if isinstance(parent, cst.Assign) else []
         return any(name in self._compared for name in names)
 

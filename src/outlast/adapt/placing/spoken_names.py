@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.placing.option_loads import loads_of
 from outlast.adapt.placing.shapes import begins_open
+from outlast.adapt.placing.sites import text_of
 from outlast.adapt.placing.sources import Use
 from outlast.migrate.tree import inner, positional, tail
 
@@ -21,9 +23,23 @@ _WORD = re.compile(r"(?!https?:)\w[\w/.-]*")
 _DEPTH = 3
 
 
+def names_model(use: Use) -> bool:
+    """Whether a library takes the name of a model, or a folder with it: `from_pretrained("bert")`."""
+    return tail(use.sink.call.func) == "from_pretrained"
+
+
+def put_together(uses: Sequence[Use]) -> list[tuple[Use, cst.BaseExpression]]:
+    """Names of models that are filled in: nothing that lies in a folder of that name."""
+    found = [
+        (use, node) for use in uses if names_model(use) and use.literal is not None and "/" not in text_of(use.literal)
+        if not isinstance(node := use.put or use.literal, cst.SimpleString)
+    ]  # fmt: skip
+    return found if len(found) == len(uses) else []
+
+
 def is_model_name(draft: Draft, use: Use) -> bool:
     """Whether a library loads what an option names, and each question about the option's text is one about a name."""
-    if tail(use.sink.call.func) != "from_pretrained":
+    if not names_model(use):
         return False
     known = {id(node) for node in loads_of([draft], use.option, {})}
     asked = [

@@ -19,8 +19,10 @@ from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing import shapes
 from outlast.adapt.placing.flow import Flow
+from outlast.adapt.placing.sites import declaring
 from outlast.adapt.placing.sources import Hop, Use
 from outlast.adapt.placing.spelling import UNKNOWN
+from outlast.adapt.placing.spoken_names import put_together
 from outlast.adapt.placing.telling import is_told
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import inner, tail
@@ -56,6 +58,17 @@ class Wrap:
         draft.need_import("os")
         draft.say(Kind.CHANGED, "paths", self.node, f"{' '.join(source.split())} can be put below --{name}")
 
+    def stand_for(self, draft: Draft, value: Value, name: str) -> None:
+        """Let the contract's place be the model that this names; what else the name is for stays."""
+        source, parent = draft.source(self.node), draft.parent(self.node)
+        is_open = isinstance(self.node, cst.IfExp | cst.BooleanOperation) and not self.node.lpar
+        before, after = ("", "") if isinstance(parent, cst.Arg) else ("(", ")")
+        start, end = draft.span(self.node)
+        draft.insert(start, f"{before}{value.at(self.node)} or {'(' if is_open else ''}")
+        draft.insert(end, f"{')' if is_open else ''}{after}")
+        said = f"{' '.join(source.split())} can be replaced by --{name}"
+        draft.say(Kind.CHANGED, "paths", self.node, said, declaring(name, is_folder=True))
+
 
 class Words:
     """Tells names that are only paths from those that are more. `ways`: everything that calls lead to."""
@@ -72,7 +85,8 @@ class Words:
         """What is to be joined because a name on the way to a literal must keep its value; None where none must."""
         hops = [next((hop for hop in use.hops if self._is_more(hop)), None) for use in uses if not use.sink.is_guess]
         if not any(hops):
-            return None
+            models = put_together(uses)
+            return [Wrap(use, node, self._flow.spelling.of(node)) for use, node in models] or None
         found = []
         for use in uses:
             hop = next((hop for hop in use.hops if self._is_more(hop)), None) or use.hops[-1]
