@@ -70,6 +70,52 @@ def test_a_path_that_a_method_makes_of_a_field_leads_to_the_place_of_that(tmp_pa
     assert ran.output == "loud\n", (done.text, ran.error)
 
 
+SETTINGS = """
+class Places:
+    def model_path(self, name):
+        return self.saved + name + ".txt"
+class Settings(Places):
+    def __init__(self):
+        self.rows = "./rows/news/"
+        self.saved = "./saved/"
+    def rows_path(self):
+        return self.rows + "train.txt"
+settings = Settings()
+with open(settings.rows_path()) as file:
+    text = file.read()
+with open(settings.model_path("net"), "w") as file:
+    file.write(text + "!")
+"""
+
+
+def test_methods_of_settings_lead_to_the_places_that_these_hold(tmp_path):
+    done = adapt(SETTINGS)
+    assert "stays as it is" not in said(done, Kind.DIFFERS)
+    given, results = tmp_path / "given", tmp_path / "results"
+    given.mkdir()
+    (given / "train.txt").write_text("one")
+    ran = play(done.text, tmp_path, "--data_url", str(given), "--train_url", str(results))
+    assert (results / "net.txt").read_text() == "one!", (done.text, ran.error)
+
+
+def test_a_result_whose_path_a_method_makes_of_an_option_follows_that():
+    done = adapt("""
+        import argparse, os
+        import torch
+        class Trainer:
+            def __init__(self, args):
+                self.args = args
+            def path_of(self, number):
+                return os.path.join(self.args.save_dir, f"net_{number}.pt")
+            def save(self, net):
+                torch.save(net, self.path_of(3))
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--save_dir", default="saved")
+        Trainer(parser.parse_args()).save([1])
+    """)
+    assert "stays as it is" not in said(done, Kind.DIFFERS) and "args.save_dir = " in done.text
+
+
 def test_a_method_of_another_class_is_another():
     told = SOUNDS.replace("    def _place_of", "class Other:\n    def _place_of")
     assert 'SOUNDS = "/mnt/sounds/wav"' in adapt(told).text

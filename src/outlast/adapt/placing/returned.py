@@ -1,6 +1,6 @@
 """Functions of the file that give back the path they were given, one that begins with it, or one of their own.
 
-A method of the same class may also give back one that begins with a field of its object.
+A method may also give back one that begins with a field of its object.
 """
 
 from __future__ import annotations
@@ -44,13 +44,30 @@ class Returned:
         return (function, values) if values and (is_led or is_own) else None
 
     def _called(self, call: cst.Call) -> cst.FunctionDef | None:
-        """The one function that a call can mean: of that name, or `self.path_of(index)` in the class of the call."""
-        owner, _, name = dotted(call.func).rpartition(".")
-        functions = self._functions.get(name, [])
-        if owner == "self":
-            home = next((each for each in self._draft.above(call) if isinstance(each, cst.ClassDef)), None)
-            functions = [each for each in functions if home is not None and home in self._draft.above(each)]
-        return functions[0] if len(functions) == 1 and owner in ("", "self") else None
+        """The one function that a call can mean: of that name, or a method: `self.path_of(index)`."""
+        functions = self._functions.get(tail(call.func), [])
+        if isinstance(call.func, cst.Attribute):
+            homes = self._kin(self._class_of(call.func.value))
+            functions = [each for each in functions if any(home in homes for home in self._draft.above(each))]
+        return functions[0] if len(functions) == 1 else None
+
+    def _class_of(self, owner: cst.BaseExpression) -> str:
+        """The class of an object: the one around `self`, or the one whose call has made it."""
+        if dotted(owner) == "self":
+            around = (each for each in self._draft.above(owner) if isinstance(each, cst.ClassDef))
+            return next((each.name.value for each in around), "")
+        made = self._value_of(owner) if isinstance(owner, cst.Name | cst.Attribute) else None
+        return made.func.value if isinstance(made, cst.Call) and isinstance(made.func, cst.Name) else ""
+
+    def _kin(self, name: str) -> list[cst.ClassDef]:
+        """A class of the file, and those of the file that it is built on."""
+        found: list[cst.ClassDef] = []
+        waiting = {name}
+        while waiting:
+            kin = [each for each in self._draft.of(cst.ClassDef) if each.name.value in waiting and each not in found]
+            found += kin
+            waiting = {tail(base.value) for each in kin for base in each.bases}
+        return found
 
     def _is_text(self, node: cst.BaseExpression) -> bool:
         """Whether an expression begins with a literal of the function: `folder = "run"`, `join(folder, "x")`."""
@@ -69,7 +86,7 @@ class Returned:
         for _ in range(_DEPTH):
             first = [*leading(node)][-1]
             if isinstance(first, cst.Attribute):
-                return dotted(first.value) == "self"
+                return dotted(first.value).partition(".")[0] == "self"
             value = self._value_of(first) if isinstance(first, cst.Name) else None
             if value is None or self._draft.scope(value) is not self._draft.scope(node):
                 return False
