@@ -11,7 +11,8 @@ from outlast.adapt.composed import Read
 from outlast.adapt.draft import Draft
 from outlast.adapt.edits import Meeting
 from outlast.adapt.needs import Needs
-from outlast.adapt.program import Adapting, ModuleError, read_program
+from outlast.adapt.program import Adapting, ModuleError
+from outlast.adapt.reading import read_program
 from outlast.adapt.unbound import Unbound, newly_unbound
 from outlast.migrate.engine import EditError, Finding, Kind
 from outlast.migrate.repair import Unparsable, complaint

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 
 import libcst as cst
 
 from outlast.adapt.arguments.environment import EnvironmentSetup
 from outlast.adapt.arguments.setup import Value
-from outlast.adapt.composed import Read
 from outlast.adapt.connecting import Connecting
 from outlast.adapt.copied import copied_options
-from outlast.adapt.draft import Draft, meet
+from outlast.adapt.draft import Draft
 from outlast.adapt.early import is_read_early
 from outlast.adapt.edits import Meeting
-from outlast.adapt.modules import Module, find_modules
 from outlast.adapt.named_after import keep_names
 from outlast.adapt.needs import Needs, Role, variable
 from outlast.adapt.placing.caches import CACHES, take_caches
@@ -30,13 +26,13 @@ from outlast.adapt.placing.sites import Site
 from outlast.adapt.placing.takers import Taker, Takers, add_handed, find_roots, find_takers, inherited
 from outlast.adapt.placing.unpacking import leave_packed
 from outlast.adapt.placing.wiring import relax
+from outlast.adapt.reading import Program
 from outlast.adapt.resume import Plan
 from outlast.adapt.resuming.before import Before
 from outlast.adapt.resuming.dealt import deal
 from outlast.adapt.resuming.drawing import Draw, all_draws, find_draws, own_choices
 from outlast.adapt.resuming.emptied import say_emptied
 from outlast.adapt.resuming.listing import say_cut, say_listings
-from outlast.adapt.resuming.live import idle_functions
 from outlast.adapt.resuming.seeds import keep_choices
 from outlast.adapt.resuming.stamped import Stamped, keep_stamped
 from outlast.adapt.resuming.unordered import Unordered, find_unordered, put_in_order, say_hashes
@@ -46,31 +42,10 @@ from outlast.adapt.sharing import settle, told_options
 from outlast.adapt.sight import Sight, look
 from outlast.adapt.training import Training, find_training
 from outlast.adapt.weights import share_weights
-from outlast.migrate.engine import EditError, Finding, Kind
-from outlast.migrate.tree import dotted, positional, tail
-
-#: What a module must speak of to be worth a look: files, places, a training, what goes along with one, or a library.
-_SPEAKS = re.compile(
-    r"open|load|save|read|write|dir|path|file|root|folder|data|ckpt|checkpoint|log|out|backward|fit|train|download|"
-    r"seed|random|weights|http|class |def |"
-    r"torch|tensorflow|keras|mindspore|lightning|transformers|accelerate|deepspeed|cuda|"
-    r"['\"][^'\"\n]*[/\\]|\.\w{2,5}['\"]",  # a text that may be a path
-    re.I,
-)
+from outlast.migrate.engine import EditError, Kind
+from outlast.migrate.tree import dotted
 
 _DECLARES = re.compile(r"parse_(?:known_)?args|add_argument|add_option|\bDEFINE_|\b(?:click|typer|fire|tap|tyro)\b")
-
-
-@dataclass
-class Program:
-    """The drafts of one adaptation. `modules` by their paths, nearest first."""
-
-    entry: Draft
-    modules: dict[str, Draft] = field(default_factory=dict)
-    #: one of them imports the script: its lines are run twice, the second time as a module
-    is_shared: bool = False
-    #: what its modules are imported by, up to the first dot
-    roots: frozenset[str] = frozenset()
 
 
 class ModuleError(Exception):
@@ -79,90 +54,6 @@ class ModuleError(Exception):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.path = path
-
-
-def read_program(script: str, entry: Draft, read: Read, beside: frozenset[str]) -> Program:
-    """The script and what it imports from its own folder, as far as that has to do with files or training."""
-    found, is_shared, unread = find_modules(script, entry.text, read)
-    program = Program(entry, is_shared=is_shared)
-    entry.findings += [_unread(path, line, script) for path, line in unread]
-    for module in found:
-        draft = _drafted(module, beside)
-        if draft is not None:
-            program.modules[module.path] = draft
-    for module in found:
-        if module.path in program.modules:
-            chosen = [program.modules[path] for path in sorted(module.composed) if path in program.modules]
-            program.modules[module.path].composed = tuple(chosen)
-    drafts = [entry, *program.modules.values()]
-    program.roots = frozenset(_root_of(path) for each in found if each.path in program.modules for path in each.paths)
-    parts = [part for module in found for path in module.paths for part in path.removesuffix(".py").split("/")]
-    tops = frozenset(_root_of(path) for module in found for path in module.paths)
-    meet(drafts)
-    for draft in drafts:
-        draft.seen = frozenset(parts)
-        draft.lie_beside(tops)
-    _open(program, found)
-    listed = {name for draft in drafts for name in _listed(draft)}
-    for path, draft in program.modules.items():
-        draft.is_listed = path.removesuffix(".py").rpartition("/")[2] in listed
-    entry.leave_out(idle_functions(entry))
-    return program
-
-
-def _unread(path: str, line: int, script: str) -> Finding:
-    """What is told of a file that LibCST may know how to read, but not the Python that runs here."""
-    what = "the modules that it imports were" if path == script else f"{path} was"
-    version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
-    said = f"{what} not looked at: line {line} of {path} is not valid in {version}"
-    return Finding(Kind.DIFFERS, "modules", 1, 1, said, "run outlast with the Python that the program is written for")
-
-
-def _root_of(path: str) -> str:
-    """What a module is imported by, up to the first dot."""
-    return re.sub(r"^(?:\.\./)+", "", path).partition("/")[0].removesuffix(".py")
-
-
-def _listed(draft: Draft) -> Iterator[str]:
-    """Modules of which somebody goes through all names: `vars(config)`, `dir(config)`, `config.__dict__`."""
-    for node in draft.nodes:
-        at: cst.CSTNode | None = None
-        if isinstance(node, cst.Call) and tail(node.func) in ("vars", "dir", "getmembers"):
-            at = positional(node, 0)
-        elif isinstance(node, cst.Attribute) and node.attr.value == "__dict__":
-            at = node.value
-        if isinstance(at, cst.Name) and draft.resolve(at):
-            yield draft.resolve(at).rpartition(".")[2]
-
-
-def _open(program: Program, found: Sequence[Module]) -> None:
-    """Let files that import everything of a module know what that imports."""
-    drafts = program.modules
-    paths = {
-        re.sub(r"^(?:\.\./)+", "", path): drafts[module.path]
-        for module in found if module.path in drafts for path in module.paths
-    }  # fmt: skip
-    # What a module has from another by a star it hands on, so those that are imported further away come first.
-    for draft in (*reversed(program.modules.values()), program.entry):
-        for node in draft.nodes:
-            if not isinstance(node, cst.ImportFrom) or not isinstance(node.names, cst.ImportStar) or not node.module:
-                continue
-            name = dotted(node.module).replace(".", "/")
-            endings = (f"/{name}.py", f"/{name}/__init__.py")
-            opened = [each for path, each in paths.items() if f"/{path}".endswith(endings) and each is not draft]
-            if len({id(each) for each in opened}) == 1:
-                draft.open(opened[0])
-
-
-def _drafted(module: Module, beside: frozenset[str]) -> Draft | None:
-    if not _SPEAKS.search(module.text) or module.text.startswith("\ufeff"):
-        return None
-    try:
-        draft = Draft(module.text, beside)
-    except (cst.ParserSyntaxError, RecursionError):
-        return None
-    draft.leave_out([each for each in draft.module.body if draft.first_line(each) in module.idle])
-    return draft
 
 
 class Adapting:
