@@ -31,7 +31,9 @@ from outlast.operations.adapt import Adaptation, adapt
 
 #: What differs between two runs without being a result: times, dates, addresses in memory.
 _PASSING = re.compile(
-    r"(?i)\d+(?:\.\d+)? ?(?:s|sec|secs|seconds|ms|us|it/s)(?:/step|/epoch)?\b|\d+: ?\d\d(?:: ?\d\d)?(?:[.,]\d+)?"
+    r"(?i)\d+(?:\.\d+)? ?(?:s|sec|secs|seconds|ms|us|it/s)(?:/step|/epoch)?\b"
+    # `epoch 3: 75.00` is a result, `3:07` and `0: 03: 07` are clocks.
+    r"|\d+:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+: ?\d\d: ?\d\d(?:[.,]\d+)?"
     r"|0x[0-9a-f]+|\d{4}-\d\d-\d\d|(?:time|runtime|per_second)\W+\d+(?:\.\d+)?(?: \(\d+\.\d+\))?"
 )
 #: What libraries say of themselves, with numbers of processes and clocks.
@@ -116,7 +118,9 @@ def judge(trial: Trial, work: Path, seed: int) -> Verdict:
     verdict.without_options += [f"{name} is only in one of both" for name in sorted(moved)]
 
     output = work / "output"
+    given = _inputs(trial)
     straight = _run_with_options(trial, fitted, work / "straight", output)
+    verdict.with_options += [f"{name} is written to the inputs" for name in sorted(_inputs(trial) - given)]
     made = {name: content for name, content in _files(output).items() if not _OWN.search(name)}
     if straight.code:
         verdict.with_options.append(straight.last_words)
@@ -230,6 +234,13 @@ def _files(place: Path) -> dict[str, str]:
             if path.suffix not in (".pyc", ".orig") and path.is_file():
                 found[str(path.relative_to(place))] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
+
+
+def _inputs(trial: Trial) -> set[str]:
+    """What lies in the folders around all inputs: a platform's are read, and lost behind a run."""
+    places = [trial.folder / path for path in trial.options.values()]
+    folders = {place if place.parent == trial.folder else place.parent for place in places}
+    return {str(path) for folder in folders for path in folder.rglob("*")}
 
 
 def _timeless(files: Iterable[str]) -> set[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 
 import pytest
-from bench.trials import Trial, judge
+from bench.trials import Trial, _results_of, judge
 
 SCRIPT = """
 import numpy as np
@@ -52,3 +53,30 @@ def test_a_script_whose_numbers_a_stop_changes_is_wrong(trial, tmp_path):
     verdict = judge(trial("__import__('os').getpid()"), tmp_path / "work", seed=1)
     assert any("printed" in fault for fault in verdict.without_options)
     assert any("weight.txt is another" in fault for fault in verdict.killed)
+
+
+def test_a_result_beside_an_input_is_wrong(trial, tmp_path):
+    found = trial("0.1")
+    (found.folder / "given").mkdir()
+    (found.folder / "in").rename(found.folder / "given/in")
+    (found.folder / "code/train.py").write_text(
+        "import argparse, os\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--data_url')\nparser.add_argument('--train_url')\nargs = parser.parse_args()\n"
+        "open((args.data_url or 'rows') + '.log', 'w').close()\n"
+    )
+    moved = dataclasses.replace(found, options={"data_url": "given/in"}, kills=0)
+    verdict = judge(moved, tmp_path / "work", seed=1)
+    assert any("in.log is written to the inputs" in fault for fault in verdict.with_options)
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("epoch 3: 75.00", "epoch 3: 75.00"),
+        ("3:07 left", "… left"),
+        ("eta 0: 03: 07", "eta …"),
+        ("took 2.5s", "took …"),
+    ],
+)
+def test_clocks_are_no_results_and_results_are_no_clocks(line, left):
+    assert _results_of(line) == [left]
