@@ -19,7 +19,11 @@ _DEPTH = 4
 def composed_paths(tree: ast.Module, name: ast.expr, read: Read) -> Iterator[str]:
     """The files of a package that a name may lead to, by what of it is written: `"data." + kind + "_dataset"`."""
     spelled = _spelled(tree, name, _DEPTH)
-    before, *_, after = spelled.split(_OPEN) if _OPEN in spelled else ("", "")
+    if _OPEN not in spelled:  # `kind = "small"`, `import_module("models." + kind)`
+        paths = (f"{root}{spelled.replace('.', '/')}.py" for root in _ROOTS)
+        yield from [path for path in paths if spelled and read(path) is not None][:1]
+        return
+    before, *_, after = spelled.split(_OPEN)
     package, _, stem = before.rpartition(".")
     if not package or not all(part.isidentifier() for part in package.split(".")):
         return

@@ -14,6 +14,7 @@ from outlast.adapt.copied import copied_options
 from outlast.adapt.draft import Draft
 from outlast.adapt.early import is_read_early
 from outlast.adapt.edits import Meeting
+from outlast.adapt.made_fields import Field, find_fields, of_file
 from outlast.adapt.named_after import keep_names
 from outlast.adapt.needs import Needs, Role, variable
 from outlast.adapt.placing.caches import CACHES, take_caches
@@ -67,6 +68,7 @@ class Adapting:
         self.lacks: list[str] = []
         self.kind = ""
         self._unordered: list[Unordered] = []
+        self._fields: list[Field] = []
         self._copied = copied_options([self.entry, *self.modules.values()])
 
     def adapt(self) -> str:
@@ -87,7 +89,7 @@ class Adapting:
             self.texts = {path: _result(path, each) for path, each in self.modules.items()}
             return self.entry.result()
         sights, entry = self._look()
-        settle([*sights.values(), entry], entry, self._copied)
+        settle([*sights.values(), entry], entry, self._copied, self._fields)
         root_texts([entry, *sights.values()])
         share_weights([entry, *sights.values()])
         keep_names([entry, *sights.values()], self.needs)
@@ -129,6 +131,9 @@ class Adapting:
     def _look(self) -> tuple[dict[str, Sight], Sight]:
         """Every file, those that parse arguments last: what their options are for is seen in the others."""
         takers = _takers(self.modules.values(), self.entry)
+        self._fields = find_fields([self.entry, *self.modules.values()], takers) if self.modules else []
+        if self._fields:
+            takers = _takers(self.modules.values(), self.entry, self._fields)
         files = {**self.modules, "": self.entry}
         found: dict[str, Sight] = {}
         for path, draft in sorted(files.items(), key=lambda item: _declares(item[1])):
@@ -207,15 +212,16 @@ def _declares(draft: Draft) -> int:
     return 2 if _DECLARES.search(draft.text) else int("parse" in draft.text)
 
 
-def _takers(drafts: Iterable[Draft], entry: Draft) -> Takers:
+def _takers(drafts: Iterable[Draft], entry: Draft, fields: Sequence[Field] = ()) -> Takers:
     """Functions of modules that take places; also those that only hand them on to others, or have another name."""
     flows = [(draft, Flow(draft, frozenset(), {})) for draft in drafts]
     looked = [(draft, take_caches(draft, find_sinks(draft), flow), flow) for draft, flow in flows]
     found: dict[str, tuple[Taker, ...]] = {}
     for _ in range(2):
         every = [
-            each for draft, sinks, flow in looked for each in find_takers(draft, add_handed(draft, sinks, found), flow)
-        ]
+            each for draft, sinks, flow in looked
+            for each in find_takers(draft, [*add_handed(draft, sinks, found), *of_file(fields, draft)], flow)
+        ]  # fmt: skip
         every += [each for draft, _, _ in looked for each in find_roots(draft, every)]
         found = {
             name: tuple(each for each in every if each.function == name) for name in {each.function for each in every}

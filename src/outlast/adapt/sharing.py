@@ -13,6 +13,7 @@ from outlast.adapt.arguments.namespaces import called_name, parameters_of
 from outlast.adapt.draft import Draft
 from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.libraries import is_library
+from outlast.adapt.made_fields import Field, fields_of
 from outlast.adapt.needs import PASSED, Role
 from outlast.adapt.placing.configs import take_entries
 from outlast.adapt.placing.folders import find_guards
@@ -55,10 +56,10 @@ def told_options(sights: Iterable[Sight], copied: Mapping[str, str]) -> dict[str
     return found
 
 
-def settle(sights: Sequence[Sight], entry: Sight, copied: Mapping[str, str]) -> None:
+def settle(sights: Sequence[Sight], entry: Sight, copied: Mapping[str, str], fields: Sequence[Field] = ()) -> None:
     """Bring each place that a file takes from another one to where its value stands, so that all files agree.
 
-    `copied`: settings that are filled from options.
+    `copied`: settings that are filled from options; `fields`: places that classes put together.
     """
     homes: dict[str, list[tuple[Sight, cst.BaseExpression]]] = {}
     unmade = find_unmade(sight.paths for sight in sights) if len(sights) > 1 else set()
@@ -80,6 +81,9 @@ def settle(sights: Sequence[Sight], entry: Sight, copied: Mapping[str, str]) -> 
             for use in uses:
                 if _is_copied(sights, role, use, copied):
                     continue  # it follows where that option is parsed
+                if made := fields_of(fields, sight.draft, use):
+                    moved += _apart(sights, made, use)
+                    continue
                 owners = {at for at, name in options if name == tail(use.other)} - {id(sight)}
                 is_option = bool(owners) and _is_handed(sight, use)
                 is_unnamed = isinstance(use.other, cst.Name) and sight.flow.function_of(use.other) is not None
@@ -116,6 +120,14 @@ def settle(sights: Sequence[Sight], entry: Sight, copied: Mapping[str, str]) -> 
         # What no file of the program says comes from a configuration that is read: it is set where that is got.
         entry.paths.entries = take_entries(entry.draft, entry.paths)
         take_strays(entry, strays, sights)
+
+
+def _apart(sights: Sequence[Sight], fields: Sequence[Field], use: Use) -> Iterator[tuple[Sight, Role, Use]]:
+    """Results below a root of data, where a class puts their places together; all else follows the root."""
+    for field in fields:
+        home = next(each for each in sights if each.draft is field.draft)
+        if field.is_apart:
+            yield home, field.role, replace(use, other=field.value, is_folder=field.is_folder, put=None, hops=())
 
 
 def _is_copied(sights: Sequence[Sight], role: Role, use: Use, copied: Mapping[str, str]) -> bool:
@@ -291,6 +303,8 @@ def _home(
 ) -> list[tuple[Sight, Role, Use]] | None:
     """What a value is made of in the one file that has it; None where that is not known."""
     homes = [each for each in homes if each[0] is not user]
+    if homes and all(_follows(sight, value, role, use) for sight, value in homes):
+        return []
     if len(homes) > 1 and _are_alike(homes):
         # `{"train": {"root": "a"}, "test": {"root": "b"}}`: whoever asks for a root gets one of them.
         every = [_home([each], user, role, use) for each in homes]
@@ -299,10 +313,14 @@ def _home(
         return None
     sight, value = homes[0]
     ways = sight.flow.ways(Sink(_CALL, value, role, use.is_folder, makes=use.sink.makes))
-    if ways and all(each.option in PASSED for each in ways):
-        return []  # by an earlier adaptation
     found = [replace(each, after=each.after + use.after) for each in ways]
     return [(sight, role, each) for each in found] if all(may_stand(use, each) for each in found) else None
+
+
+def _follows(sight: Sight, value: cst.BaseExpression, role: Role, use: Use) -> bool:
+    """Whether a value is the contract's place already, by an earlier adaptation."""
+    ways = sight.flow.ways(Sink(_CALL, value, role, use.is_folder, makes=use.sink.makes))
+    return bool(ways) and all(each.option in PASSED for each in ways)
 
 
 def _are_alike(homes: Sequence[tuple[Sight, cst.BaseExpression]]) -> bool:

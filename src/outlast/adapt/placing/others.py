@@ -218,7 +218,9 @@ def _maker(draft: Draft, node: cst.CSTNode) -> str:
 def _last(node: cst.CSTNode) -> cst.BaseExpression | None:
     """The last part of a joined path, where it is one name."""
     if isinstance(node, cst.BinaryOperation):
-        last: cst.BaseExpression | None = node.right
+        # `folder + "/" + name + ".pth"` has no part of a path at its end.
+        is_end = isinstance(node.operator, cst.Add) and isinstance(node.left, cst.BinaryOperation)
+        last: cst.BaseExpression | None = None if is_end else node.right
     else:
         last = node.args[-1].value if _is_joined(node) else None
     return last if is_text(last) and "/" not in text_of(last) else None

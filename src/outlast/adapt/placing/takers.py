@@ -81,7 +81,18 @@ class Taker:
             if not isinstance(call.func, cst.Attribute) or not is_asked:
                 return False
             return self.function not in _OF_CONTAINERS or _is_object_of(draft, call.func.value, self.owner)
-        return bool(full) and not is_library(full)
+        return (bool(full) and not is_library(full)) or _is_of_import(draft, call.func)
+
+
+def _is_of_import(draft: Draft, func: cst.BaseExpression) -> bool:
+    """`nets.Config(root)`, where `nets = import_module("nets." + name)`."""
+    if not isinstance(func, cst.Attribute) or not isinstance(func.value, cst.Name):
+        return False
+    return any(
+        isinstance(node.value, cst.Call) and tail(node.value.func) in ("import_module", "__import__")
+        and any(dotted(each.target) == dotted(func.value) for each in node.targets)
+        for node in draft.all_assigns
+    )  # fmt: skip
 
 
 def _is_object_of(draft: Draft, node: cst.BaseExpression, owner: str) -> bool:
