@@ -254,8 +254,8 @@ def _take_back(sights: Sequence[Sight]) -> None:
         for role, site in taken:
             sight.paths.sites[role].remove(site)
             sight.paths.sites.setdefault(Role.OUTPUT, []).append(site)
-        if taken:
-            look_again(sight, sights)
+        if taken or any(_named(sight.flow.full(each.use)) in written for each in sight.delivered):
+            look_again(sight, sights, written)
 
 
 def _named(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -132,13 +132,22 @@ def look(
     )
 
 
-def look_again(sight: Sight, sights: Iterable[Sight]) -> None:
-    """Where it is known by now what other files write: what is read before that must have been brought."""
+def look_again(sight: Sight, sights: Iterable[Sight], written: Collection[str]) -> None:
+    """Where it is known by now what other files write: what is read before that must have been brought.
+
+    `written`: results of other files; those that are read later need not be brought.
+    """
     draft, known = sight.draft, {id(each.use.sink.path) for each in sight.delivered}
     names = {name for other in sights if other is not sight for name in _writers(other)}
     writers = [call for call in draft.calls() if tail(call.func) in names]
     options = sight.native.options if sight.native else {}
     found = find_delivered(draft, sight.sinks, sight.flow, sight.paths, options, writers)
+    still = {id(each.use.sink.path) for each in found}
+    sight.delivered[:] = [
+        each
+        for each in sight.delivered
+        if id(each.use.sink.path) in still or sight.flow.full(each.use).removeprefix("./") not in written
+    ]
     sight.delivered.extend(each for each in found if id(each.use.sink.path) not in known)
 
 

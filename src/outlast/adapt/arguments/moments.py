@@ -8,6 +8,7 @@ import libcst as cst
 
 from outlast.adapt.arguments.namespaces import calls_of
 from outlast.adapt.draft import Draft
+from outlast.migrate.tree import dotted, tail
 
 _DEPTH = 6
 
@@ -35,7 +36,7 @@ class Moments:
             return False
         if any(each.speaks_of(scope.name.value) for each in self._draft.others):
             return False
-        calls = list(calls_of(self._draft, scope)) if depth else []
+        calls = list(self._calls(scope)) if depth else []
         return bool(calls) and all(self.is_surely_later(call, other, depth - 1) for call in calls)
 
     def _path(self, node: cst.CSTNode) -> Iterator[tuple[int, int]]:
@@ -48,7 +49,22 @@ class Moments:
             yield id(scope), self._moment(at, is_called=step > 0)
             if not isinstance(scope, cst.FunctionDef):
                 return
-            at = next(calls_of(self._draft, scope), None)
+            at = next(self._calls(scope), None)
+
+    def _calls(self, function: cst.FunctionDef) -> Iterator[cst.Call]:
+        yield from calls_of(self._draft, function)
+        owner = self._draft.parent(self._draft.parent(function) or function)
+        if function.name.value != "__call__" or not isinstance(owner, cst.ClassDef):
+            return
+        # `stop = Stopping(5)`, and later `stop(loss, net)`.
+        made = (node for node in self._draft.all_assigns if isinstance(node.value, cst.Call))
+        objects = {
+            dotted(target.target)
+            for node in made
+            for target in node.targets
+            if isinstance(node.value, cst.Call) and tail(node.value.func) == owner.name.value
+        } - {""}
+        yield from (call for call in self._draft.calls() if dotted(call.func) in objects)
 
     def _moment(self, node: cst.CSTNode, *, is_called: bool) -> int:
         """What a function is given is made before it runs: `main(parser.parse_args())`."""
