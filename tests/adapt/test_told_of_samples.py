@@ -54,6 +54,15 @@ def test_layers_that_fit_trains_may_be_of_a_keras_that_keeps_no_numbers():
     assert "before Keras 3, random numbers of layers (Dropout) start anew" in said(adapt(text), Kind.DIFFERS)
 
 
+def test_layers_by_a_starred_import_are_told_of_too(tmp_path):
+    nets = "from tensorflow.keras.layers import *\nfrom tensorflow.keras import Model\ndef build(x):\n"
+    nets += "    return Model(x, Dropout(0.5)(x))\n"
+    done = Program(
+        tmp_path, nets=nets, train=f"{HEAD}from nets import build\nbuild(model).fit(model, epochs=3)\n"
+    ).adapt()
+    assert any("random numbers of layers (Dropout) start anew" in each.message for each in done.findings)
+
+
 def test_of_a_generator_of_the_program_nothing_is_told(tmp_path):
     own = "def deal():\n    while True:\n        yield np.zeros(3)\n"
     told = said(adapt(f"{HEAD}{own}rows = deal()\nmodel.fit_generator(generator=rows, epochs=3)\n"), Kind.DIFFERS)

@@ -82,10 +82,18 @@ def draws_by_itself(draft: Draft) -> bool:
 
 def say_layers(draft: Draft, loop: cst.CSTNode) -> None:
     """Dropout and its like, of a Keras whose layers have no numbers of their own."""
-    layer = next((name for name, _ in calls_of(draft) if _DRAWING_LAYERS.fullmatch(name)), "")
+    named = (name if "." in name else _starred(draft.home(call), call) for name, call in calls_of(draft))
+    layer = next((name for name in named if _DRAWING_LAYERS.fullmatch(name)), "")
     if layer:
         said = f"before Keras 3, random numbers of layers ({layer.rpartition('.')[2]}) start anew in each stint"
         draft.say(Kind.DIFFERS, RULE, loop, said, "use Keras 3 to have the same")
+
+
+def _starred(draft: Draft, call: cst.Call) -> str:
+    """`Dropout` of `from keras.layers import *`."""
+    roots = [dotted(node.module) for node in draft.star_imports if not node.relative]
+    root = next((each for each in roots if each.endswith("keras.layers")), "")
+    return f"{root}.{call.func.value}" if root and isinstance(call.func, cst.Name) else ""
 
 
 def say_mapped(draft: Draft, training: cst.CSTNode) -> None:
