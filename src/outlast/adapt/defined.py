@@ -12,8 +12,8 @@ import libcst as cst
 from outlast.migrate.tree import children, tail
 
 _KEPT = (
-    "_by_kind", "_by_name", "_by_word", "all_functions", "all_calls", "all_assigns", "function_names", "class_names",
-    "assigned_names", "star_imports", "bindings",
+    "_by_kind", "_by_name", "_by_word", "names_run", "all_functions", "all_calls", "all_assigns", "function_names",
+    "class_names", "assigned_names", "star_imports", "bindings",
 )  # fmt: skip
 _BINDING = frozenset((cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.WithItem))
 _Node = TypeVar("_Node", bound=cst.CSTNode)
@@ -90,6 +90,11 @@ class Defined:
         for at, call in enumerate(self.all_calls):
             found[tail(call.func)].append((at, call))
         return found
+
+    @functools.cached_property
+    def names_run(self) -> frozenset[str]:
+        """Every name in what is run of the file."""
+        return frozenset(self._by_word)
 
     def functions(self) -> Iterator[cst.FunctionDef]:
         return iter(self.all_functions)

@@ -232,8 +232,8 @@ def _given(draft: Draft, function: cst.FunctionDef, name: str) -> Iterator[tuple
 def _is_chosen(file: Draft, call: cst.Call) -> bool:
     """`kind = getattr(trainers, config["kind"])`, `kind(model, config)`: a class that only a configuration names."""
     return isinstance(call.func, cst.Name) and any(
-        isinstance(node, cst.Assign) and isinstance(node.value, cst.Call) and tail(node.value.func) == "getattr"
+        isinstance(node.value, cst.Call) and tail(node.value.func) == "getattr"
         and any(tail(each.target) == tail(call.func) for each in node.targets)
         and (full := file.resolve(positional(node.value, 0))) and not is_library(full)
-        for node in file.nodes
+        for node in file.all_assigns
     )  # fmt: skip

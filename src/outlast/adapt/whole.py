@@ -17,8 +17,7 @@ def files_of(draft: Draft) -> tuple[Draft, ...]:
 
 def words_of(draft: Draft) -> frozenset[str]:
     """Every name in the file, and in what is run of the others."""
-    run = (node.value for each in draft.others for node in each.nodes if isinstance(node, cst.Name))
-    return draft.words.union(run)
+    return draft.words.union(*(each.names_run for each in draft.others))
 
 
 def roots_of(draft: Draft) -> frozenset[str]:

@@ -294,6 +294,8 @@ class Flow:
                     yield replace(use, option=node.value)
                     return
                 if node.value in parameters_of(scope):
+                    if sum(self._is_of(hop.node, scope, node.value) for hop in use.hops[:-1]) > 1:
+                        return  # a function that calls itself tells nothing new when it is gone through again
                     by_words = is_given_by_words(self._draft, scope, node.value)
                     passed = [] if by_words else self._passed(scope, node.value)
                     found = [replace(use, whole=value) for value in passed]
@@ -307,6 +309,9 @@ class Flow:
             yield replace(use, other=node)  # a constant of another file
         else:
             yield use
+
+    def _is_of(self, node: cst.CSTNode, scope: cst.FunctionDef, name: str) -> bool:
+        return isinstance(node, cst.Name) and node.value == name and self.home(node) == id(scope)
 
     def _from_one(self, values: list[cst.BaseExpression], use: Use, depth: int) -> list[Use]:
         """The ways of several values that all begin with one thing: `root = args.data + "/a"`, elsewhere `"/b"`."""

@@ -15,7 +15,7 @@ def is_unnamed(draft: Draft, function: cst.FunctionDef) -> bool:
     if not draft.is_module or (home is not None and function.name.value != "__init__"):
         return False
     name = home.name.value if home is not None else function.name.value
-    if any(tail(call.func) == name for call in draft.calls()) or any(name in other.words for other in draft.others):
+    if draft.calls_named(name) or any(name in other.words for other in draft.others):
         return False
     if any(isinstance(arg.value, cst.Name) and arg.value.value == name for call in draft.calls() for arg in call.args):
         return False  # `pool.map(partial(load, folder=x), names)`: whoever takes it calls it with what it has been told
@@ -29,9 +29,9 @@ def is_given_by_words(draft: Draft, function: cst.FunctionDef, name: str) -> boo
     called, places = called_name(draft, function), parameters_of(function)
     place = places.index(name) - (places[:1] in (["self"], ["cls"]))
     calls = [
-        call for each in (draft, *draft.others) for call in each.calls()
+        call for each in (draft, *draft.others) for call in each.calls_named(called)
         # `model.train()` is no call of a function `train`.
-        if tail(call.func) == called and (isinstance(call.func, cst.Name) or each.resolve(call.func))
+        if (isinstance(call.func, cst.Name) or each.resolve(call.func))
         and not each.is_of_library(call.func)
     ]  # fmt: skip
     return bool(calls) and all(

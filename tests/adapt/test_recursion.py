@@ -1,0 +1,29 @@
+"""Functions that call themselves: what they are given is followed to where it begins, and no further."""
+
+from __future__ import annotations
+
+from checked import adapt
+
+WALKS = """
+    import os
+
+    def find(top, depth):
+        found = []
+        for name in os.listdir(top):
+            path = os.path.join(top, name)
+            if os.path.isdir(path) and depth:
+                found += find(path, depth - 1) + find(top + "/" + name, 0) + other(top, depth - 1) + other(path, 0)
+            elif name.endswith(".txt"):
+                found.append(open(os.path.join(top, name)).read())
+        return found
+
+    def other(folder, depth):
+        return find(folder, depth) + find(folder + "/more", depth) + other(folder, depth - 1) + other(folder, 0)
+
+    print(find("/srv/rows", 3))
+"""
+
+
+def test_functions_that_call_themselves_and_each_other_are_followed_to_their_first_caller():
+    done = adapt(WALKS)
+    assert 'print(find(contract.data_url or "/srv/rows", 3))' in done.text
