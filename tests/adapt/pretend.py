@@ -87,6 +87,22 @@ class Linear(Module):
         return weight * x + bias
 
 
+class DataParallel(Module):
+    """A model around another one, which it names in its state."""
+
+    def __init__(self, module):
+        self.module = module
+
+    def forward(self, x):
+        return self.module(x)
+
+    def state_dict(self):
+        return {"module": self.module.state_dict()}
+
+    def load_state_dict(self, state):
+        self.module.load_state_dict(state["module"])
+
+
 class SGD:
     def __init__(self, parameters, lr=0.1, momentum=0.9):
         self.lr, self.momentum = lr, momentum
@@ -140,6 +156,7 @@ def torch() -> dict[str, types.ModuleType]:
     whole, nn, optim = (types.ModuleType(name) for name in ("torch", "torch.nn", "torch.optim"))
     schedulers, distributed = types.ModuleType("torch.optim.lr_scheduler"), types.ModuleType("torch.distributed")
     nn.Module, nn.Linear, optim.SGD, schedulers.StepLR = Module, Linear, SGD, StepLR
+    nn.DataParallel, nn.parallel = DataParallel, types.SimpleNamespace(DistributedDataParallel=DataParallel)
     distributed.is_available = lambda: True
     distributed.is_initialized = lambda: False
     optim.lr_scheduler = schedulers

@@ -41,6 +41,27 @@ class Rising:
         self._optimizer.step()
 
 
+class Choosing(pretend.SGD):
+    """An optimizer of another file with a function among its settings."""
+
+    def __init__(self, parameters):
+        super().__init__(parameters)
+        self.param_groups = [{"choose": lambda slope: slope, "rate": 1.0}]
+
+    def step(self):
+        [group] = self.param_groups
+        group["rate"] *= 0.5
+        self.lr = group["choose"](group["rate"])
+        super().step()
+
+    def state_dict(self):
+        return {**super().state_dict(), "param_groups": [dict(each) for each in self.param_groups]}
+
+    def load_state_dict(self, state):
+        super().load_state_dict(state)
+        self.param_groups = state["param_groups"]
+
+
 def _build():
     net = pretend.Linear()
     return net, pretend.SGD(net.parameters())
@@ -57,7 +78,7 @@ def run_anew(monkeypatch, tmp_path):
         net, opt = _build()
         parts = pretend.other_file(build=_build, rate=lambda opt: pretend.StepLR(opt, 2), net=net, opt=opt)
         parts.Warmup = type("Warmup", (), {"__init__": lambda self, _: None, "step": lambda self: None})
-        parts.Rising = Rising
+        parts.Rising, parts.Choosing = Rising, Choosing
         monkeypatch.setitem(sys.modules, "parts", parts)
         clock = iter(range(10**6))
         with monkeypatch.context() as patch:

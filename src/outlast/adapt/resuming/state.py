@@ -187,7 +187,7 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
 
 def torch_lines(draft: Draft, values: Values, state: State, names: Names, value: str) -> tuple[list[str], list[str]]:
     torch = torch_name(draft)
-    helpers = draft.once("wrapped", lambda: add_helpers(draft)) if state.wrapped else ("", "")
+    helpers = add_helpers(draft, values, state.wrapped, torch)
     drawn, put_back = torch_random(draft, names, torch)
     uses_cuda = _uses_cuda(draft)
     pairs = [

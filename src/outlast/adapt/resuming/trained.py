@@ -32,6 +32,7 @@ from outlast.adapt.resuming.thawed import is_thawing
 from outlast.adapt.resuming.turns import turned
 from outlast.adapt.resuming.unkept import NOT_KEPT, is_no_value, unkept_in_field
 from outlast.adapt.resuming.uses import CALLED, Uses
+from outlast.adapt.resuming.wrapped import wrapped_again
 from outlast.adapt.whole import roots_of
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -121,7 +122,8 @@ def torch_state(draft: Draft, values: Values, uses: Uses) -> State:
         "torch", (*found.loaded, *drawn), (*generators, *held), kept,
         maybe=frozenset(name for name in (*found.loaded, *holders) if uses.may_be_none(name)),
         under=(*found.under.items(), *under.items()), groups=tuple(groups.items()), tensors=tuple(tensors),
-        asked=frozenset(found.asked), outer=outer, filled=frozenset(filled), wrapped=frozenset(found.wrapped),
+        asked=frozenset(found.asked), outer=outer, filled=frozenset(filled),
+        wrapped=frozenset(found.wrapped) | (wrapped_again(values) & set(found.loaded)),
         partly=_trained_in_part(draft, values, uses, found.loaded),
         thawed=_thawed(draft, values, uses, found),
         dealt=tuple(dict.fromkeys(call for each in fields for call in each.made)),
