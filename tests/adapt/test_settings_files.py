@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from checked import adapt, said
 from programs import Program
+
+from outlast.migrate.engine import Kind
 
 READS = {
     "the text of a path": "    cfg = yaml.safe_load(p.read_text())\n",
@@ -56,3 +59,16 @@ def test_settings_travel_with_the_code_and_rows_below_it_are_no_results(read, tm
     after = program.run(f"--data_url={tmp_path / 'in'}", f"--train_url={tmp_path / 'out'}")
     assert after.lines == before.lines, after.error
     assert len(list((tmp_path / "out").rglob("[012].pt"))) == 3
+
+
+@pytest.mark.parametrize("place", ["/home/me/sets/net/config.json", "D:/sets/net/config.json", "~/net/options.yaml"])
+def test_settings_of_the_machine_where_a_script_was_written_do_not_travel_with_the_code(place):
+    done = adapt(f"import json\nwith open('{place}') as file:\n    sizes = json.load(file)\nprint(sizes)\n")
+    assert "os.path.join(contract.data_url or" in done.text
+    assert "travels with the code" not in said(done, Kind.KEPT)
+
+
+@pytest.mark.parametrize("place", ["net/config.json", "/home/ma-user/work/net/config.json"])
+def test_settings_beside_the_code_do(place):
+    done = adapt(f"import json\nwith open('{place}') as file:\n    sizes = json.load(file)\nprint(sizes)\n")
+    assert "travels with the code" in said(done, Kind.KEPT)

@@ -53,3 +53,16 @@ def test_all_stints_have_the_folder_of_curves_that_the_first_one_named_by_the_cl
         model.fit(x, y, epochs=3, callbacks=[curves])
     """)
     assert 'first_name(datetime.datetime.now().strftime("%Y%m%d-%H%M%S"), ' in done.text
+
+
+@pytest.mark.parametrize("name", ["net.pdf", "net.svg", "net.html"])
+def test_what_an_unknown_method_draws_by_a_plain_keyword_is_a_result(name):
+    done = adapt(f"from nets import Net\nnet = Net()\nnet.show(save_path='{name}')\n")
+    assert f"save_path=os.path.join(contract.train_url or '', '{name}')" in done.text
+
+
+def test_names_of_tensors_are_no_places():
+    done = adapt(
+        "import nets\nPAIRS = [('conv1.weight', 'layers.0.weight'), ('conv1.bias', 'save.bias')]\nnets.go(PAIRS)\n"
+    )
+    assert "weight" not in said(done, Kind.DIFFERS) and "bias" not in said(done, Kind.DIFFERS)

@@ -55,8 +55,8 @@ _HANDED = re.compile(r"\w*(?:path|file|filename|dir|folder|directory|root|fname)
 _PART = re.compile(r"(?:^|_)(?:path|dir|folder|file)(?:_|$)", re.I)
 _DATA_OPTION = re.compile(r"data|datasets?|corpus")
 _NO_DATA = re.compile(r"\.(?:pth?|ckpt|safetensors|onnx|html|pdf|gif|png|svg|log)$")
-#: the name of a file, whatever it holds
-_NAMED = re.compile(r"[\w./~{}%-]*[\w}]\.(?!py$|format$)[A-Za-z][A-Za-z0-9]{1,5}")
+#: the name of a file, whatever it holds; `conv1.weight` is the name of a tensor
+_NAMED = re.compile(r"[\w./~{}%-]*[\w}]\.(?!(?:py|format|weight|bias)$)[A-Za-z][A-Za-z0-9]{1,5}")
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,5}$")
 _SHOWN_AT_MOST = 3
 #: what a text is one of

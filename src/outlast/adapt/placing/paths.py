@@ -60,10 +60,12 @@ _BELOW = re.compile(r"(?![A-Za-z]:)[\w-][^\\]*$")
 _SHOWN = re.compile(r"['\"][^'\"]*[/\\][^'\"]*['\"]")
 #: What is a path beyond doubt: it has folders, or the suffix of a file with data.
 _LOOKS = re.compile(
-    r"[A-Za-z]:[/\\]|(?:[~./]*/)?[\w.-]+/|~/|\.{0,2}/\w|[\w.-]+\.(?:csv|txt|json|npy|npz|h5|hdf5|lmdb|mat|pkl|tsv|pth?|pth\.tar|ckpt|safetensors|joblib|keras|onnx|png|jpe?g|log)$"
+    r"[A-Za-z]:[/\\]|(?:[~./]*/)?[\w.-]+/|~/|\.{0,2}/\w|[\w.-]+\.(?:csv|txt|json|npy|npz|h5|hdf5|lmdb|mat|pkl|tsv|pth?|pth\.tar|ckpt|safetensors|joblib|keras|onnx|png|jpe?g|log|pdf|svg|gif|html)$"
 )
 #: folders that a reader elsewhere gets by a bare word: `load_dataset("data")`
 _DATA_FOLDER = re.compile(r"data|datasets?|inputs?|images|imgs|corpus")
+#: a place of the machine where the script was written, and not where platforms put code; nothing there travels with it
+_FAR = re.compile(r"(?:~/|[A-Za-z]:[/\\]|/(?!home/(?:ma-user|work)/|tmp/|etc/|usr/|opt/|app/)\w)")
 _NOT_FILES = re.compile(r"[a-z0-9]{2,}://|/dev/(?!shm/)|/proc/|/sys/", re.I)
 
 
@@ -347,7 +349,8 @@ def _is_file(draft: Draft, uses: Sequence[Use]) -> bool:
     is_named = text.startswith((".", "/", "~")) or ":" in text[:2] or text.endswith("/") or SUFFIX.search(text)
     if all(use.sink.is_guess and use.role is Role.OUTPUT for use in uses) and not (is_named or is_told):
         return False  # `dump_graph("main/loss")`
-    if CODE_FILE.search(text) and not any(use.role is Role.OUTPUT for use in uses):
+    is_beside = not _FAR.match(text) or BESIDE_CODE.search(text)
+    if CODE_FILE.search(text) and is_beside and not any(use.role is Role.OUTPUT for use in uses):
         draft.say(Kind.KEPT, "paths", literal, f"{text!r} travels with the code")
         return False
     return True

@@ -30,7 +30,10 @@ def add_helpers(draft: Draft, values: Values, wrapped: Collection[str], torch: s
     """Functions that read and put back the states of such names; none where there are none."""
     unwraps = bool(wrapped_again(values).intersection(wrapped))
     what = "wrapped again" if unwraps else "wrapped"
-    return draft.once(what, lambda: _add_helpers(draft, torch, unwraps=unwraps)) if wrapped else ("", "")
+    if not wrapped:
+        return "", ""
+    read, put = draft.once(what, lambda: _add_helpers(draft, torch, unwraps=unwraps))
+    return read, put
 
 
 def _add_helpers(draft: Draft, torch: str, *, unwraps: bool) -> tuple[str, str]:
