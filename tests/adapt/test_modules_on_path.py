@@ -25,6 +25,7 @@ WAYS = {
         "lib",
     ),
     "below": ("train.py", 'sys.path.append("lib")', "lib"),
+    "parent": ("scripts/train.py", "sys.path.append(os.pardir)", ""),
 }
 ENGINE = """
 import torch

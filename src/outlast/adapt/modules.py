@@ -120,7 +120,7 @@ def _folder(node: ast.AST, values: dict[str, ast.expr], depth: int = 4) -> tuple
         if isinstance(each, ast.Call):
             up += _called(each) == "dirname"
         elif isinstance(each, ast.Attribute):
-            up += each.attr == "parent"
+            up += each.attr in ("parent", "pardir")
         elif isinstance(each, ast.Subscript) and isinstance(each.value, ast.Call):
             is_head = isinstance(each.slice, ast.Constant) and each.slice.value == 0
             up += is_head and ast.unparse(each.value.func).endswith("path.split")
