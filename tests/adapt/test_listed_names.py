@@ -50,6 +50,22 @@ class Rows:
 rows = Rows("sets/names.json")
 print(rows[0] + rows[1])
 """,
+    "handed out in pairs": """
+def pairs(index):
+    found = []
+    for at, name in enumerate(json.load(open(index))):
+        found.append((name, at))
+    while True:
+        for at in range(len(found)):
+            yield found[at]
+def read(path):
+    return np.load(path).sum()
+some, total = pairs("sets/names.json"), 0
+for at in range(2):
+    path, label = next(some)
+    total += read(path)
+print(total)
+""",
     "open files": """
 total = 0
 for name in json.load(open("sets/names.json")):

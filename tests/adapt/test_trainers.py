@@ -30,6 +30,7 @@ def test_a_trainer_goes_on_from_its_last_whole_checkpoint(maker, folder):
     names = f"{maker}, TrainingArguments"
     done = adapt(HUGGING.format(names=names, maker=maker, folder=folder, train="trainer.train()"))
     assert done.is_complete and "goes on from the last checkpoint" in said(done, Kind.CHANGED)
+    assert "train_loss, which its Trainer tells at the end, leaves out the stints before" in said(done, Kind.DIFFERS)
     assert 'contract.train_url or "out"' in done.text
     assert f"\n{WRAPPED}()\n" in done.text
     assert '"checkpoint-[0-9]*", "trainer_state.json"' in done.text

@@ -89,3 +89,11 @@ def _resume(draft: Draft, calls: Sequence[cst.Call], value: str) -> None:
         given += [] if is_one else [f'"resume-{at}"']
         wrap_method(draft, call, go_on, given)
         draft.say(Kind.CHANGED, RULE, call, "goes on from the last checkpoint that its Trainer has saved")
+        advice = "take the losses of all stints from log_history in its trainer_state.json"
+        draft.say(
+            Kind.DIFFERS,
+            RULE,
+            call,
+            "train_loss, which its Trainer tells at the end, leaves out the stints before",
+            advice,
+        )

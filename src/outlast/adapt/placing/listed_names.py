@@ -27,7 +27,7 @@ _READERS = re.compile(
     r"(?:json|pickle|yaml)\.(?:load|safe_load)|pandas\.read_\w+|csv\.(?:reader|DictReader)|numpy\.(?:loadtxt|genfromtxt)"
 )
 #: calls that hand out parts of what they are given, and methods that do so of what they are called on
-_THROUGH = frozenset("list sorted enumerate zip tqdm reversed tuple shuffle str array asarray".split())
+_THROUGH = frozenset("list sorted enumerate zip tqdm reversed tuple shuffle str array asarray next iter".split())
 _PARTS = frozenset(
     "tolist to_list to_numpy strip rstrip split splitlines readlines read iterrows itertuples items values get replace "
     "rsplit".split()
@@ -112,14 +112,14 @@ def _ways(draft: Draft, node: cst.CSTNode, seen: set[int]) -> Iterator[bool]:
 
 
 def _given_back(draft: Draft, call: cst.Call) -> Iterator[cst.BaseExpression]:
-    """What a function of the same file gives back: `names = read_lines(path)`."""
+    """What a function of the same file gives back, or hands out: `names = read_lines(path)`, `next(pairs(path))`."""
     home = draft.home(call)
     found = [
         each for each in home.module.body
         if isinstance(each, cst.FunctionDef) and isinstance(call.func, cst.Name) and each.name.value == call.func.value
     ]  # fmt: skip
     for node in (node for each in found for node in home.below(each)):
-        if isinstance(node, cst.Return) and node.value is not None:
+        if isinstance(node, cst.Return | cst.Yield) and isinstance(node.value, cst.BaseExpression):
             yield node.value
 
 
