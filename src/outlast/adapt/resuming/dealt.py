@@ -8,12 +8,14 @@ passes over what was dealt.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.cycled import CLASS as _CYCLE
+from outlast.adapt.resuming.cycled import goes_on_without_end
 from outlast.adapt.resuming.loops import Values
 from outlast.migrate.tree import argument, dotted, positional, tail
 
@@ -68,43 +70,64 @@ def find_dealt(draft: Draft, values: Values) -> list[Dealt]:
     )
     found = []
     for name in drawn:
-        made = list(_made(draft, values, name))
-        sources = {dotted(positional(each, 0)) for each in made if each is not None}
-        calls = tuple(each for each in made if each is not None)
-        is_same = len(sources) == 1 and "" not in sources and len(calls) == len(made)
-        source = next(iter(sources), "")
+        calls = _made(draft, values, name)
+        sources = {_word(positional(each, 0)) for each in calls}
+        is_same = len(sources) == 1 and "" not in sources
         is_known = is_same and values.is_surely_there(name) and name in values.bindings
-        if is_known and _is_loader(values, source) and is_only_drawn(draft, values, name):
+        is_loader = sources == {name} or (is_known and _is_loader(values, next(iter(sources))))
+        if is_known and is_loader and is_only_drawn(draft, values, name, calls):
             found.append(Dealt(name, calls))
     return found
 
 
 def deal(draft: Draft, made: Sequence[cst.Call]) -> None:
     """Let the iterators that these calls make know where they are."""
-    if not made:
-        return
-
-    def make() -> tuple[str]:
-        name, torch = draft.free("ResumedIterator"), draft.names.name_for("torch", [draft.module])
-        if not torch:
-            draft.need_import("torch")
-        draft.add_on_top([line.format(name, torch or "torch") for line in _CLASS])
-        return (name,)
-
-    (name,) = draft.once("dealt", make)
     for call in made:
+        is_endless = tail(call.func) != "iter"
+        name = _helper(draft, "ResumedCycle", _CYCLE) if is_endless else _helper(draft, "ResumedIterator", _CLASS)
+        if is_endless:
+            draft.insert(draft.start(call.args[0].value), f"{draft.source(call.func)}, ")
         draft.replace(call.func, name)
 
 
-def _made(draft: Draft, values: Values, name: str) -> Iterator[cst.Call | None]:
-    """What a name is bound to in the function of the loop; None for all but `iter(loader)`."""
-    for node in draft.nodes:
-        is_bound = isinstance(node, cst.Assign) and any(dotted(each.target) == name for each in node.targets)
-        if isinstance(node, cst.Assign) and is_bound and not _is_another(draft, values, node):
-            value = node.value
-            is_plain = isinstance(value, cst.Call) and draft.resolve(value.func) == "iter" and len(value.args) == 1
-            is_here = draft.scope(node) is values.scope
-            yield value if is_plain and is_here and isinstance(value, cst.Call) else None
+def _helper(draft: Draft, word: str, lines: Sequence[str]) -> str:
+    def make() -> tuple[str]:
+        name, torch = draft.free(word), draft.names.name_for("torch", [draft.module])
+        if not torch:
+            draft.need_import("torch")
+        draft.add_on_top([line.format(name, torch or "torch") for line in lines])
+        return (name,)
+
+    (name,) = draft.once(word, make)
+    return name
+
+
+def _made(draft: Draft, values: Values, name: str) -> tuple[cst.Call, ...]:
+    """The calls of `iter(loader)` or `cycle(loader)` that make what a name stands for; none where it is more than that.
+
+    The loader itself may have had the name before: `rows = DataLoader(data)`, `rows = cycle(rows)`.
+    """
+    bound = [
+        node for node in draft.all_assigns
+        if any(dotted(each.target) == name for each in node.targets) and not _is_another(draft, values, node)
+    ]  # fmt: skip
+    calls = [node.value for node in bound if isinstance(node.value, cst.Call)]
+    made = [each for each in calls if is_dealing(draft, each)]
+    loaders = [each for each in calls if each not in made and tail(each.func).endswith("Loader")]
+    is_same = not loaders or all(_word(positional(each, 0)) == name for each in made)
+    is_here = all(draft.scope(node) is values.scope for node in bound)
+    return tuple(made) if is_here and is_same and len(made) + len(loaders) == len(bound) else ()
+
+
+def is_dealing(draft: Draft, call: cst.Call) -> bool:
+    """Whether a call makes what deals samples of the one thing that it is given."""
+    is_plain = draft.resolve(call.func) == "iter" and len(call.args) == 1
+    return is_plain or goes_on_without_end(draft, call)
+
+
+def _word(node: cst.BaseExpression | None) -> str:
+    """What something is called, or what makes it: `cycle(DataLoader(rows))`."""
+    return tail(node.func) if isinstance(node, cst.Call) else dotted(node)
 
 
 def _is_loader(values: Values, source: str) -> bool:
@@ -121,14 +144,15 @@ def is_called_loader(word: str) -> bool:
     return bool(_LOADERS.fullmatch(word))
 
 
-def is_only_drawn(draft: Draft, values: Values, name: str) -> bool:
-    """Whether a name is nowhere used but to bind it and to draw from it."""
+def is_only_drawn(draft: Draft, values: Values, name: str, making: Sequence[cst.Call] = ()) -> bool:
+    """Whether a name is nowhere used but to bind it, also by a call that is `making` it, and to draw from it."""
     for node in draft.nodes:
         if not isinstance(node, cst.Name) or node.value != name or _is_another(draft, values, node):
             continue
         parent = draft.parent(node)
         around = draft.parent(parent) if parent is not None else None
         is_drawn = isinstance(parent, cst.Arg) and isinstance(around, cst.Call) and tail(around.func) == "next"
+        is_drawn = is_drawn or around in making
         is_field = isinstance(parent, cst.Attribute) and parent.attr is node
         if not (is_drawn or is_field or isinstance(parent, cst.AssignTarget)):
             return False

@@ -13,7 +13,7 @@ import libcst as cst
 
 from outlast.adapt.arguments.namespaces import parameters_of
 from outlast.adapt.draft import Draft
-from outlast.adapt.resuming.dealt import is_called_loader
+from outlast.adapt.resuming.dealt import is_called_loader, is_dealing
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.uses import Uses
 from outlast.migrate.tree import argument, dotted, positional, tail
@@ -41,13 +41,15 @@ def find_dealt_fields(draft: Draft, values: Values, uses: Uses) -> list[DealtFie
         if _may_be_missing(values, uses, holder) or any(tail(base.value).endswith("Dataset") for base in _bases(chain)):
             continue  # what is copied to other processes is not drawn from here
         nodes = [node for home in chain for node in draft.below(home)]
-        for field in (place for place in dict.fromkeys(_drawn(nodes)) if place.startswith("self.")):
+        for field in (place for place in dict.fromkeys(_drawn(draft, nodes)) if place.startswith("self.")):
             name = f"{holder}.{field.removeprefix('self.')}"
             dealt = _dealt(draft, values, nodes, field, name) if name in uses.used else None
             if dealt is not None and _is_field_only_drawn(draft, nodes, field, dealt.kind):
                 found[name] = dealt
     nodes = list(draft.below(values.scope))
-    for name in (place for place in dict.fromkeys(_drawn(nodes)) if "." not in place and values.is_surely_there(place)):
+    for name in (
+        place for place in dict.fromkeys(_drawn(draft, nodes)) if "." not in place and values.is_surely_there(place)
+    ):
         dealt = _dealt(draft, values, nodes, name, name)
         named = (node for node in nodes if _word(node) == name and not _is_label(draft, node))
         if dealt is not None and dealt.kind and all(_is_drawing(draft, nodes, node, {"next", "len"}) for node in named):
@@ -79,11 +81,11 @@ def _bases(chain: Sequence[cst.ClassDef]) -> Iterator[cst.Arg]:
     return (base for home in chain for base in home.bases)
 
 
-def _drawn(nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
-    """Names and fields that hold what is made by `iter(…)`."""
+def _drawn(draft: Draft, nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
+    """Names and fields that hold what is made by `iter(…)`, or by a function that goes through a loader without end."""
     for node in nodes:
         for place, value, _ in _bound(node):
-            if place.removeprefix("self.").isidentifier() and _iters(value):
+            if place.removeprefix("self.").isidentifier() and _iters(draft, value):
                 yield place
 
 
@@ -97,16 +99,16 @@ def _bound(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, bool]]:
         yield from ((dotted(node.func.value), arg.value, True) for arg in node.args)
 
 
-def _iters(value: cst.BaseExpression) -> list[cst.Call] | None:
-    """The calls of `iter` that a value consists of; none for what is empty at first, None for anything else."""
+def _iters(draft: Draft, value: cst.BaseExpression) -> list[cst.Call] | None:
+    """The calls that make the iterators of a value; none for what is empty at first, None for anything else."""
     if isinstance(value, cst.Call):
-        return [value] if tail(value.func) == "iter" and len(value.args) == 1 else None
+        return [value] if is_dealing(draft.home(value), value) else None
     if isinstance(value, cst.ListComp):
-        return _iters(value.elt) if isinstance(value.elt, cst.Call) else None
+        return _iters(draft, value.elt) if isinstance(value.elt, cst.Call) else None
     if isinstance(value, cst.DictComp):
-        return _iters(value.value) if isinstance(value.value, cst.Call) else None
+        return _iters(draft, value.value) if isinstance(value.value, cst.Call) else None
     if isinstance(value, cst.List | cst.Dict):
-        parts = [_iters(each.value) if isinstance(each.value, cst.Call) else None for each in value.elements]
+        parts = [_iters(draft, each.value) if isinstance(each.value, cst.Call) else None for each in value.elements]
         return [call for each in parts for call in each or ()] if None not in parts else None
     return None
 
@@ -115,7 +117,7 @@ def _made(draft: Draft, nodes: Sequence[cst.CSTNode], field: str) -> list[cst.Ca
     """The calls that make what a field holds; None where it may hold anything but iterators over loaders."""
     found: list[cst.Call] = []
     for place, value, is_part in itertools.chain.from_iterable(map(_bound, nodes)):
-        calls = _iters(value) if place == field else []
+        calls = _iters(draft, value) if place == field else []
         if calls is None or (place == field and is_part and not isinstance(value, cst.Call)):
             return None
         found += calls
@@ -166,7 +168,7 @@ def _is_made_before(draft: Draft, values: Values, nodes: Sequence[cst.CSTNode], 
                 around = [each for each in inside if isinstance(each, cst.If | cst.Try | cst.For | cst.While)]
                 is_bound = is_bound or not (is_part or around)
                 # A part that is set (`batches[at] = …`) must be there already.
-                is_filled = is_filled or (bool(_iters(value)) and not (is_part and isinstance(node, cst.Assign)))
+                is_filled = is_filled or (bool(_iters(draft, value)) and not (is_part and isinstance(node, cst.Assign)))
     return is_bound and is_filled
 
 
