@@ -1,4 +1,4 @@
-"""Functions that call themselves: what they are given is followed to where it begins, and no further."""
+"""Functions that call themselves and each other: they are followed to where it begins, and no further."""
 
 from __future__ import annotations
 
@@ -27,3 +27,11 @@ WALKS = """
 def test_functions_that_call_themselves_and_each_other_are_followed_to_their_first_caller():
     done = adapt(WALKS)
     assert 'print(find(contract.data_url or "/srv/rows", 3))' in done.text
+
+
+def test_many_functions_that_name_each_other_are_looked_at_once():
+    names = [f"part_{at}" for at in range(30)]
+    calls = "\n".join(f"    {name}(n - 1)" for name in names)
+    functions = "".join(f"def {name}(n):\n{calls}\n\n\n" for name in names)
+    done = adapt(f'{functions}print(open("/srv/rows/rows.txt").read())\n')
+    assert 'contract.data_url or "/srv/rows"' in done.text

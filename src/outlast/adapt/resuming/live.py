@@ -16,17 +16,33 @@ _OWN = re.compile(r"__\w+__")
 _START = "main"
 
 
-def is_live(draft: Draft, scope: Scope, seen: frozenset[int] = frozenset()) -> bool:
+def is_live(draft: Draft, scope: Scope) -> bool:
     """Whether something that is run names a function, directly or through others; True for the module itself."""
     if not isinstance(scope, cst.FunctionDef) or _finds_by_name(draft):
         return True
-    name = scope.name.value
-    is_asked_for = name == _START or bool(_OWN.fullmatch(name))
-    if scope.decorators or is_asked_for or any(each.speaks_of(name) for each in draft.others):
-        return True
-    seen |= {id(scope)}
-    named = (node for node in draft.nodes if node is not scope.name and _names(node, name))
-    return any(id(around) not in seen and is_live(draft, around, seen) for around in map(draft.scope, named))
+    waiting: list[Scope] = [scope]
+    seen: set[int] = set()
+    while waiting:
+        at = waiting.pop()
+        if not isinstance(at, cst.FunctionDef) or _is_asked_for(draft, at):
+            return True
+        if id(at) not in seen:
+            seen.add(id(at))
+            waiting += (draft.scope(node) for node in _naming(draft, at))
+    return False
+
+
+def _is_asked_for(draft: Draft, function: cst.FunctionDef) -> bool:
+    name = function.name.value
+    is_known = name == _START or bool(_OWN.fullmatch(name)) or bool(function.decorators)
+    return is_known or any(each.speaks_of(name) for each in draft.others)
+
+
+def _naming(draft: Draft, function: cst.FunctionDef) -> list[cst.CSTNode]:
+    """Words that are the name of a function, and texts that somebody may look it up by."""
+    name = function.name.value
+    words = (node for node in draft.named(name) if node is not function.name)
+    return [*words, *(text for text in draft.of(cst.SimpleString) if inner(text) == name)]
 
 
 def idle_functions(draft: Draft) -> list[cst.FunctionDef]:
@@ -41,13 +57,6 @@ def _does_something(line: cst.CSTNode) -> bool:
     if isinstance(line, cst.SimpleStatementLine):
         return any(isinstance(each, cst.Expr) and isinstance(each.value, cst.Call) for each in line.body)
     return isinstance(line, cst.For | cst.While | cst.With)
-
-
-def _names(node: cst.CSTNode, name: str) -> bool:
-    """Whether a word is that name, or a text that somebody may look it up by."""
-    return (isinstance(node, cst.Name) and node.value == name) or (
-        isinstance(node, cst.SimpleString) and inner(node) == name
-    )
 
 
 def _finds_by_name(draft: Draft) -> bool:
