@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from checked import adapt
 
 WALKS = """
@@ -29,9 +30,22 @@ def test_functions_that_call_themselves_and_each_other_are_followed_to_their_fir
     assert 'print(find(contract.data_url or "/srv/rows", 3))' in done.text
 
 
-def test_many_functions_that_name_each_other_are_looked_at_once():
+READS = 'print(open("/srv/rows/rows.txt").read())\n'
+TRAINS = """\
+import torch
+net = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for round in range(9):
+    part_0(round)
+    net(torch.ones(1)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("use", [READS, READS + TRAINS])
+def test_many_functions_that_name_each_other_are_looked_at_once(use):
     names = [f"part_{at}" for at in range(30)]
     calls = "\n".join(f"    {name}(n - 1)" for name in names)
     functions = "".join(f"def {name}(n):\n{calls}\n\n\n" for name in names)
-    done = adapt(f'{functions}print(open("/srv/rows/rows.txt").read())\n')
+    done = adapt(functions + use)
     assert 'contract.data_url or "/srv/rows"' in done.text

@@ -36,10 +36,10 @@ def is_quick(draft: Draft, values: Values, kind: str, steps: frozenset[str] = fr
         return not is_long or _are_episodes(draft, values)
     if kind == "torch" and _are_episodes(draft, values):
         return True
-    depths = list(_steps(draft, body, {values.loop.node.body}, kind, steps))
+    depths = _steps(draft, body, {}, kind, steps)
     if not depths and kind == "torch":  # it changes its weights by itself: `p.data -= rate * p.grad`
-        depths = list(_steps(draft, body, {values.loop.node.body}, "backward", steps))
-    return bool(depths) and not any(depths)
+        depths = _steps(draft, body, {}, "backward", steps)
+    return depths == {False}
 
 
 def _are_episodes(draft: Draft, values: Values) -> bool:
@@ -50,19 +50,25 @@ def _are_episodes(draft: Draft, values: Values) -> bool:
 
 
 def _steps(
-    draft: Draft, block: cst.CSTNode, seen: set[cst.CSTNode], kind: str, steps: frozenset[str]
-) -> Iterator[bool]:
-    """For each step of an optimizer that a round makes, whether it is inside a loop of the round."""
+    draft: Draft, block: cst.CSTNode, known: dict[int, set[bool]], kind: str, steps: frozenset[str]
+) -> set[bool]:
+    """Of all steps of an optimizer that a round makes, whether they are inside a loop of the round.
+
+    `known`: what was found in blocks already; a function that is in the middle of it has nothing new to tell.
+    """
+    if id(block) in known:
+        return known[id(block)]
+    known[id(block)] = found = set[bool]()
     by_name = {function.name.value: function for function in draft.functions()}
     for call in draft.calls(block):
         is_inner = any(isinstance(each, _LOOPS) for each in _up_to(draft, call, block))
         if dotted(call.func) in steps or _is_step(call, kind):
-            yield is_inner
+            found.add(is_inner)
         function = by_name.get(tail(call.func))
         is_own = isinstance(call.func, cst.Name) or dotted(call.func) == f"self.{tail(call.func)}"
-        if function is not None and is_own and function.body not in seen:
-            inner = _steps(draft, function.body, {*seen, function.body}, kind, steps)
-            yield from (is_inner or each for each in inner)
+        if function is not None and is_own:
+            found |= {is_inner or each for each in _steps(draft, function.body, known, kind, steps)}
+    return found
 
 
 def _up_to(draft: Draft, node: cst.CSTNode, block: cst.CSTNode) -> Iterator[cst.CSTNode]:
