@@ -34,11 +34,10 @@ def rounds(head, line, *, depth=0):
 @pytest.mark.parametrize(
     "text",
     [
-        rounds('log = open("log.txt", "w")', 'log.write(f"{loss}")'),
-        rounds('log = open("log.txt", mode="wt")', "print(loss, file=log)"),
-        rounds('log = open("log.csv", "w", newline="")\nrows = csv.writer(log)', "rows.writerow([epoch, loss.item()])"),
+        rounds('log = open("log.txt", "wb")', "log.write(bytes(epoch))"),
         rounds('rows = csv.writer(open("log.csv", "w"))', "rows.writerow([epoch, loss.item()])"),
-        rounds('with open("log.txt", "w") as log:', 'log.write(f"{loss}")', depth=1),
+        rounds('log = open("log.txt", "w") if model else None', 'log.write(f"{loss}")'),
+        rounds('def add(value):\n    log.write(value)\nlog = open("log.txt", "w")', "add(str(loss)); log.seek(0)"),
         rounds(
             "class Log:\n    def __init__(self, path):\n        self.file = open(path, 'w')\n"
             "    def put(self, value):\n        self.file.write(str(value))\nlog = Log('log.txt')",

@@ -120,7 +120,7 @@ class Adapting:
             self._unordered += [each for each in unordered if id(each.node) not in known]
             if draft is self.modules.get(training.path, self.entry):
                 say_hashes(drafts, before)
-                say_emptied(drafts, before)
+                say_emptied(drafts, before, [log for _, state in plan.states for log in state.logs])
                 say_cut(drafts, before, listings)
         every = {id(draw.call): draw for draws in found for draw in draws}
         return [

@@ -29,6 +29,7 @@ from outlast.adapt.resuming.counters import find_counting, find_loops, find_whil
 from outlast.adapt.resuming.earlier import keep_earlier
 from outlast.adapt.resuming.inject import inject, is_steady
 from outlast.adapt.resuming.live import is_live
+from outlast.adapt.resuming.logs import find_logs
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.numbered import find_numbered, keep_numbered
 from outlast.adapt.resuming.own import OwnResume, find_own_resume, is_on, say_asked
@@ -313,6 +314,9 @@ def _plan_several(
         _check(draft, values, state)
         planned.append((values, state, f"resume{at + 1 if at else ''}{'-' if is_again else ''}", is_again))
 
+    if len(planned) == 1 and not planned[0][3]:
+        values, state, file, is_again = planned[0]
+        planned = [(values, dataclasses.replace(state, logs=find_logs(draft, values)), file, is_again)]
     stamps = [(values.scope, find_stamps(draft, values)) for values, state, _, _ in planned if state.kind in NETWORKS]
 
     stamped = [*find_stamped(draft, planned[0][0]), *find_settings(draft, planned[0][0])] if stamps else []
@@ -333,6 +337,7 @@ def _plan_several(
 
     also = (*(values.loop.node for values in found[1:]), *(call for _, calls in stamps[:1] for call in calls))
     also += tuple(each.node for each in numbered)
+    also += tuple(log.call for _, state, _, _ in planned for log in state.logs)
     is_counted = all(repeats for _, _, _, repeats in planned)
     return Plan(
         found[0].loop.node,

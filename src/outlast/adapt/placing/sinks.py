@@ -261,8 +261,7 @@ def _method(draft: Draft, call: cst.Call, name: str, last: str) -> Sink | None:
         role = calls.PATH_METHODS[last]
         return Sink(call, call.func.value, role, last in calls.FOLDER_METHODS, makes=last == "mkdir")
     if last == "open" and _is_path(draft, call.func.value):
-        mode = inner(positional(call, 0))
-        return Sink(call, call.func.value, Role.OUTPUT if set(mode) & set("wax") else Role.DATA)
+        return Sink(call, call.func.value, Role.OUTPUT if _writes(call, 0) else Role.DATA)
     return None
 
 
@@ -284,7 +283,12 @@ def _at(
     return None if path is None else Sink(call, path, role, is_folder, makes)
 
 
-def _writes(call: cst.Call) -> bool:
+def _writes(call: cst.Call, place: int = 1) -> bool:
+    """Whether a file is opened to be written; its mode is named, or stands at a place."""
     named = argument(call, "mode")
-    mode = inner(named.value if named else positional(call, 1))
-    return bool(set(mode) & set("wax"))
+    return bool(set(_mode(named.value if named else positional(call, place))) & set("wax"))
+
+
+def _mode(node: cst.BaseExpression | None) -> str:
+    """What a file is opened for; of `"a" if goes_on else "w"` both."""
+    return _mode(node.body) + _mode(node.orelse) if isinstance(node, cst.IfExp) else inner(node)

@@ -9,6 +9,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.before import Before
 from outlast.adapt.resuming.begun import mode_of
+from outlast.adapt.resuming.logs import Log
 from outlast.adapt.resuming.loops import targets_of
 from outlast.adapt.resuming.own_tables import say_tables
 from outlast.adapt.resuming.state import RULE
@@ -20,14 +21,16 @@ _ADVICE = 'open it with "a", so that each stint adds its lines'
 _LOGS = {"logging.FileHandler": "mode", "logging.basicConfig": "filemode"}
 
 
-def say_emptied(drafts: Sequence[Draft], before: Before) -> None:
-    """Name what is opened for writing before the training and written in its rounds."""
+def say_emptied(drafts: Sequence[Draft], before: Before, logs: Sequence[Log]) -> None:
+    """Name what is opened for writing before the training and written in its rounds, but for `logs` that go on."""
+    going_on = {id(log.call) for log in logs}
     written = _written_in(drafts, before)
     for draft in (each for each in drafts if each is not before.training):
         say_tables(draft, before.rounds)
     for draft in drafts:
         for call in draft.calls():
-            handles = set(_handles(draft, call, before)) if _empties(draft, call) else set()
+            is_emptied = _empties(draft, call) and id(call) not in going_on
+            handles = set(_handles(draft, call, before)) if is_emptied else set()
             if handles & written and before.has(draft, call):
                 said = f"{draft.source(call)} empties the file: after a stop only what the last stint wrote is in it"
                 draft.say(Kind.DIFFERS, RULE, call, said, _ADVICE)

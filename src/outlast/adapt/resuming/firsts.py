@@ -17,6 +17,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.begun import find_begun, nowhere_if
+from outlast.adapt.resuming.logs import Log
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import RULE, Names
 from outlast.migrate.engine import Kind
@@ -35,14 +36,15 @@ class Firsts:
     saves: tuple[cst.CSTNode, ...]
     folders: tuple[tuple[str, cst.CSTNode], ...]
     begun: tuple[cst.BaseExpression, ...] = ()  # paths of files that are begun anew, and that the rounds add to
+    logs: tuple[Log, ...] = ()
 
     def put(self, names: Names, places: list[str]) -> bool:
         """Let them mind the checkpoint; whether the lines that say where it lies stand before the first of them now."""
-        if not self.saves and not self.folders and not self.begun:
+        if not (self.saves or self.folders or self.begun or self.logs):
             return False
         draft, going_on = self.draft, f"{names.folder} and os.path.exists({names.path})"
         # Behind the line that makes a folder everything is known that the lines need; a save comes later.
-        begins = [draft.statement(path) for path in self.begun]
+        begins = [draft.statement(each) for each in (*self.begun, *(log.call for log in self.logs))]
         first = min([*self.saves, *begins, *(made for _, made in self.folders)], key=draft.start)
         is_made = any(made is first for _, made in self.folders)
         for name, made in self.folders:
@@ -61,6 +63,8 @@ class Firsts:
             draft.say(Kind.CHANGED, RULE, save, "is not saved anew after a stop: the rounds have saved it since")
         for path in self.begun:
             nowhere_if(draft, path, going_on)
+        for log in self.logs:
+            log.go_on(draft, going_on)
         return True
 
     def _add_behind(self, made: cst.CSTNode, lines: list[str]) -> None:
@@ -71,8 +75,8 @@ class Firsts:
             self.draft.add_after(made, lines)
 
 
-def find_firsts(draft: Draft, values: Values) -> Firsts:
-    """Everything of that kind in the function of a loop, before it."""
+def find_firsts(draft: Draft, values: Values, logs: tuple[Log, ...] = ()) -> Firsts:
+    """Everything of that kind in the function of a loop, before it; beside it the `logs` that go on."""
     loop, start = values.loop.node, draft.start(values.loop.top)
     paths = [path for call in draft.calls(loop) if (path := saved_path(draft, call)) is not None]
     written = {draft.source(path) for path in paths if not _names(draft, path) & values.bound}
@@ -90,6 +94,7 @@ def find_firsts(draft: Draft, values: Values) -> Firsts:
         tuple(saves),
         tuple((name, at) for name, at in made if name in used and (id(at) in around or _is_beside(draft, at, loop))),
         tuple(find_begun(draft, values)),
+        logs,
     )
 
 

@@ -81,7 +81,7 @@ def inject(
     places = _places(state.kind, names, value)
     if places:
         # It is asked for earlier where something before the loop must know of it.
-        if find_firsts(draft, values).put(names, places):
+        if find_firsts(draft, values, state.logs).put(names, places):
             before = [line for line in before if line not in places]
         if not names.count and names.file == "resume":
             keep_tables(draft, find_tables(draft, values), names, places, value)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.generators import random_sources
+from outlast.adapt.resuming.logs import length_pairs, shorten_lines
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import (
     RULE,
@@ -51,7 +51,7 @@ def mindspore_lines(
         *(f'"{name}": {name}' for name in state.kept),
         *sometimes_pairs(values),
         *(f'"{key}": {read}' for key, read, _ in numbers),
-        *size_pairs(state.files),
+        *length_pairs(state.files, state.logs),
     ]
     random = ["    " + line.format(f'{names.state}["{key}"]') for key, _, line in numbers]
     if names.here:
@@ -71,7 +71,7 @@ def mindspore_lines(
         *sometimes_lines(values, names),
         *_pass_lines(draft, values, names),
         *random,
-        *cut_lines(state.files, names.state),
+        *shorten_lines(state.files, state.logs, names.state, names.here),
     ]
     after = [
         f"os.makedirs({names.folder}, exist_ok=True)",

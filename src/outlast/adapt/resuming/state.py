@@ -10,9 +10,9 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.ahead import fetched_ahead
 from outlast.adapt.resuming.aliases import weights_of, with_weights
-from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.generators import random_sources
 from outlast.adapt.resuming.held_arrays import fill_line, is_changed_in_place, is_held_elsewhere
+from outlast.adapt.resuming.logs import Log, length_pairs, shorten_lines
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.modes import mode_lines, mode_pairs
 from outlast.adapt.resuming.ranks import are_several, first_lines
@@ -73,6 +73,7 @@ class State:
     partly: frozenset[str] = frozenset()  # those of `loaded` of which only what is trained is kept
     thawed: tuple[str, ...] = ()  # those of `loaded` of which some rounds freeze or thaw a part
     files: tuple[str, ...] = ()  # paths of what each round adds to
+    logs: tuple[Log, ...] = ()  # files that stay open through the rounds, and that these write to
     modes: tuple[str, ...] = ()  # those of `loaded` that the rounds leave for training or for use
     outer: frozenset[str] = frozenset()  # those of `kept` that are names of the module, and not of the loop's function
     filled: frozenset[str] = frozenset()  # those of `kept` that others hold, too, and that get their content back
@@ -162,7 +163,7 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'"{name}": {name}' for name in state.kept),
         *sometimes_pairs(values),
         *(f'"{key}": {read}' for key, read, _ in numbers),
-        *size_pairs(state.files),
+        *length_pairs(state.files, state.logs),
     ]
     before = [
         *place_lines(names, value, "resume.pkl"),
@@ -174,7 +175,7 @@ def plain_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f"    {line}" for name in state.kept for line in _plainly(values, name, state, names)),
         *sometimes_lines(values, names),
         *("    " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
-        *cut_lines(state.files, names.state),
+        *shorten_lines(state.files, state.logs, names.state),
     ]
     after = [
         f"os.makedirs({names.folder}, exist_ok=True)",
@@ -198,7 +199,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
         *(f'"{name}": {_if_there(name, f"{name}.get_state()", state)}' for name in state.generators),
         *(f'"{name}": {_if_there(_holder_of(name, state), name, state)}' for name in state.kept),
         *sometimes_pairs(values), *drawn,
-        *size_pairs(state.files), *mode_pairs(state.modes),
+        *length_pairs(state.files, state.logs), *mode_pairs(state.modes),
     ]  # fmt: skip
     # Tensors inside of kept values come back to where they were; one process on one kind of device has them there.
     is_placed = uses_cuda and not names.here and any(_may_hold_tensors(values, name) for name in state.kept)
@@ -225,7 +226,7 @@ def torch_lines(draft: Draft, values: Values, state: State, names: Names, value:
             for line in _kept_lines(name, values, state, names, torch if uses_cuda else "")
         ),
         *_random_lines(draft, values, names, ["    " + line for line in put_back]),
-        *cut_lines(state.files, names.state),
+        *shorten_lines(state.files, state.logs, names.state, names.here),
         *mode_lines(state.modes, names.state),
         *([f"    del {names.state}"] if is_placed else []),  # it lies where memory is dear
     ]

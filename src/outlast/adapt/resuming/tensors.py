@@ -7,9 +7,9 @@ from dataclasses import replace
 import libcst as cst
 
 from outlast.adapt.draft import Draft
-from outlast.adapt.resuming.begun import cut_lines, size_pairs
 from outlast.adapt.resuming.counted import find_counted
 from outlast.adapt.resuming.generators import random_sources, whole_module
+from outlast.adapt.resuming.logs import length_pairs, shorten_lines
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.state import (
     ENVIRON,
@@ -132,7 +132,7 @@ def tensorflow_lines(
         *(f'"{name}": {name}.state_dict()' for name in drawn),
         *sometimes_pairs(values),
         *(f'"{key}": {read}' for key, read, _ in numbers),
-        *size_pairs(state.files),
+        *length_pairs(state.files, state.logs),
     ]
     before = [
         f"{names.folder} = {ENVIRON}" + (f" or {value}" if value else ""),
@@ -159,7 +159,7 @@ def tensorflow_lines(
         *(f'        {name}.load_state_dict({names.state}["{name}"])' for name in drawn),
         *("    " + line for line in sometimes_lines(values, names)),
         *("        " + put.format(f'{names.state}["{key}"]') for key, _, put in numbers),
-        *("    " + line for line in cut_lines(state.files, names.state)),
+        *("    " + line for line in shorten_lines(state.files, state.logs, names.state)),
     ]
     after = [
         # What an optimizer holds waits for its first step; saved before that, it would be lost.
