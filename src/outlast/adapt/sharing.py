@@ -15,6 +15,7 @@ from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.libraries import is_library
 from outlast.adapt.made_fields import Field, fields_of
 from outlast.adapt.needs import PASSED, Role
+from outlast.adapt.placing.asked_entries import asked_entry
 from outlast.adapt.placing.configs import take_entries
 from outlast.adapt.placing.folders import find_guards
 from outlast.adapt.placing.option_loads import HOLDERS
@@ -283,10 +284,8 @@ def _add_given(sight: Sight, homes: Mapping[int, Sight]) -> None:
             if home is None or found is None or use.role is None:
                 continue
             returns = [each for each in home.draft.below(found[1]) if isinstance(each, cst.Return) and each.value]
-            for way in (
-                way for each in returns if each.value is not None
-                for way in home.flow.ways(Sink(_CALL, each.value, use.role, use.is_folder))
-            ):  # fmt: skip
+            given = [asked_entry(home.flow, found[1], each.value, use.whole) for each in returns if each.value]
+            for way in (way for value in given for way in home.flow.ways(Sink(_CALL, value, use.role, use.is_folder))):
                 is_whole = way.other is not None and not way.option
                 if may_stand(way, way) if way.literal is not None else is_whole:
                     put_where_it_stands(home, use.role, way)

@@ -24,6 +24,7 @@ from outlast.adapt.placing.elements import Elements
 from outlast.adapt.placing.given_settings import GivenSettings, is_get
 from outlast.adapt.placing.overwritten import Overwritten
 from outlast.adapt.placing.returned import Returned, told_by
+from outlast.adapt.placing.set_entries import SetEntries
 from outlast.adapt.placing.sinks import HELPERS, Sink
 from outlast.adapt.placing.sources import Hop, Use, at_literal, folder_above, is_made, origin, unwrapped
 from outlast.adapt.placing.spelling import SAME, UNKNOWN, Spelling, cut, filled, joined, listed
@@ -49,12 +50,13 @@ class Flow:
         self._parameters = parameters  # function → those of its parameters that are options
         self._bound = bound = Bindings(draft, self._is_option)
         self._assigned, self._grown, self._fields = bound.assigned, bound.grown, bound.fields
-        self.spelling = Spelling(draft, self._single)
-        self.code = CodeFolder(draft, self._single)
-        self._elements = Elements(draft, self._single)
-        self._returned = Returned(draft, self._single)
+        self.spelling = Spelling(draft, self.value_of)
+        self.code = CodeFolder(draft, self.value_of)
+        self._entries = SetEntries(draft, bound.assigned, self.value_of)
+        self._elements = Elements(draft, self.value_of)
+        self._returned = Returned(draft, self.value_of)
         self._overwritten = Overwritten(draft, self._fields, self.spelling, self._is_held)
-        self._given = GivenSettings(draft, self._single, self._assigned, lambda at: self.function_of(at) is not None)
+        self._given = GivenSettings(draft, self.value_of, self._assigned, lambda at: self.function_of(at) is not None)
         self._entered: dict[int, cst.Call] = {}  # functions that are followed, by the call that leads there
         self.filled: set[int] = set()  # texts of which only what is filled in at their start is a place
 
@@ -236,12 +238,8 @@ class Flow:
         del self._entered[id(function)]
         yield from uses
 
-    def _adds(self, value: cst.BaseExpression) -> bool:
-        """Whether something is put behind what a name held before."""
-        return not isinstance(value, cst.Call) or self._draft.resolve(value.func) not in SAME
-
-    def _single(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
-        """What a name is made of, where that is one thing."""
+    def value_of(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What a name or a field is made of, where that is one thing."""
         if isinstance(node, cst.Name):
             for scope in self._bound.scopes(node):
                 values = self._bound.reaching(node, self._assigned.get((id(scope), node.value), []))
@@ -252,7 +250,7 @@ class Flow:
                     return passed[0] if len(passed) == 1 else None
             return None
         if isinstance(node, cst.Subscript):
-            return self._from_dict(node)
+            return self._entries.written(node)
         values = self._bound.of_field(node) if isinstance(node, cst.Attribute) else []
         is_held = isinstance(node, cst.Attribute) and dotted(node.value) in self._holders
         return values[0] if len(values) == 1 and not is_held else None
@@ -271,7 +269,11 @@ class Flow:
             # `path = path + ".pth"` leads back to itself: what else it is, or was given, is the source.
             anew = [value for value in values if shapes.is_led_by(value, node.value)]
             values = [value for value in values if value not in anew]
-            use = use.before(UNKNOWN) if any(map(self._adds, anew)) and use.role is not Role.OUTPUT else use
+            use = (
+                use.before(UNKNOWN)
+                if any(not shapes.is_call_of(self._draft, each, SAME) for each in anew) and use.role is not Role.OUTPUT
+                else use
+            )
             is_open = any(isinstance(value, cst.Ellipsis) for value in values)
             values = shapes.without_ends([value for value in values if tail(value) != "None"] or values)
             is_told = len(values) == 1 or (use.role is Role.OUTPUT and len(use.hops) < 3)
@@ -363,8 +365,11 @@ class Flow:
             # Where no parser of this file declares it, the value itself is the source.
             yield replace(use, option=tail(node), other=node)
             return
-        if not (isinstance(node, cst.Attribute) and self._bound.of_field(node)) and (value := self._from_dict(node)):
-            yield from self._follow(value, replace(use, whole=value), depth - 1)
+        value = None if isinstance(node, cst.Attribute) and self._bound.of_field(node) else self._entries.written(node)
+        several = self._entries.of(node, value) or ([value] if value else [])
+        if several and (len(several) == 1 or use.role is Role.OUTPUT or self._bound.are_alternatives(several)):
+            for each in several:
+                yield from self._follow(each, replace(use, whole=each), depth - 1)
             return
         if isinstance(node, cst.Subscript):
             yield replace(use, other=node) if self._given.holds(node) else use
@@ -393,13 +398,3 @@ class Flow:
     def _is_option(self, node: cst.BaseExpression) -> bool:
         given = self._parameters.get(id(self._draft.scope(node)), ())
         return (isinstance(node, cst.Name) and node.value in given) or self._is_held(node)
-
-    def _held_in(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
-        """What a parameter or a field holds, which another dictionary may hold in turn: `self.config["train"]`."""
-        value = self._from_dict(node) if isinstance(node, cst.Subscript) else node
-        for _ in range(_DEPTH):
-            value = self._single(value) if isinstance(value, cst.Name | cst.Attribute) else value
-        return value
-
-    def _from_dict(self, node: cst.Subscript | cst.Attribute) -> cst.BaseExpression | None:
-        return shapes.part_of(self._held_in(node.value), node)

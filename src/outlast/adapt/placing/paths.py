@@ -18,6 +18,7 @@ from outlast.adapt.placing.flow import Flow
 from outlast.adapt.placing.given_settings import is_settings
 from outlast.adapt.placing.held_places import by_place
 from outlast.adapt.placing.implied import Implied, find_implied
+from outlast.adapt.placing.kept_clear import kept_clear
 from outlast.adapt.placing.kept_places import add_kept
 from outlast.adapt.placing.keras_archives import is_unpacked_there
 from outlast.adapt.placing.listed_names import add_listed
@@ -247,6 +248,8 @@ def find_paths(
     add_neighbours(draft, found, options)
     add_siblings(draft, found)
     add_named(draft, found, options, judge, passed)
+    for name in kept_clear(draft).intersection(found.options.get(Role.DATA, ())):
+        del found.options[Role.DATA][name]
     for role in (Role.DATA, Role.WEIGHTS):
         found.wraps[role] = without_given(flow, found.wraps.get(role, ()), found.options.get(role, ()))
     add_kept(draft, found, OPTION_NAMES)

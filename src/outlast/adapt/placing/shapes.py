@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -214,3 +214,8 @@ def held_in(node: cst.List | cst.Tuple | cst.ListComp | cst.Dict, use: Use) -> I
         yield from ((each.value, replace(use, whole=each.value)) for each in node.elements if use.is_read)
     elif use.is_read:
         yield node.elt, replace(use, whole=node.elt)
+
+
+def is_call_of(draft: Draft, node: cst.CSTNode, names: Collection[str]) -> bool:
+    """Whether something is a call of one of these: of another one, it adds to what a name held before."""
+    return isinstance(node, cst.Call) and draft.resolve(node.func) in names
