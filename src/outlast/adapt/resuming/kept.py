@@ -34,6 +34,11 @@ CHANGES = frozenset(
 )
 #: What makes an environment of Gym: a world of its own, which may hold a window or a simulator.
 ENVIRONMENTS = re.compile(r"(?:gym|gymnasium)\.(?:make|vector\.\w+)|\.?(?:\w+\.)*make_(?:\w+_)?envs?")
+#: methods and fields by which an object of a library gathers something: `tracker.log_step(step)`, `tracker.history`
+_GATHERS = re.compile(r"(?:\w+_)?(?:log|record|track|observe|collect|measure|note|add|update|append)(?:_\w+)?")
+_GATHERED = re.compile(
+    r"(?:\w+_)?(?:history|records?|loss(?:es)?|scores?|results?|metrics|stats|values|best(?:_\w+)?|counts?)"
+)
 #: Parameters that are handed on and not changed.
 _PASSED = re.compile("f|fh|file|log|logger|writer|args|cfg|config")
 
@@ -107,6 +112,8 @@ def kept_values(draft: Draft, values: Values, without: set[str], *, torch: bool 
         if not torch and origin is None and not is_rebound and is_opened:
             continue
         kept.append(name)
+    if torch:
+        _say_gathering(draft, values, {*without, *values.carried()})
     return tuple(leave_missing(values, kept))
 
 
@@ -148,6 +155,28 @@ def _is_updated(draft: Draft, values: Values, name: str) -> bool:
         return False  # each round begins it anew
     words = {f"{name}.{word}" for word in ("update", "step", "append", "push", "add")}
     return any(dotted(call.func) in words for call in draft.calls(values.loop.node.body))
+
+
+def _say_gathering(draft: Draft, values: Values, without: Collection[str]) -> None:
+    """Objects of libraries that gather something in the rounds, which is looked at when these are over."""
+    called = {dotted(call.func).rpartition(".")[::2] for call in draft.calls(values.loop.node.body)}
+    gathering = {name for name, method in called if _GATHERS.fullmatch(method)}
+    for name, origin in values.origins.items():
+        if name not in gathering or name in without or not isinstance(origin, cst.Call):
+            continue
+        if (read := _read_behind(draft, values, name)) and name not in values.bound:
+            said = f"{name} starts anew in each stint: {read} then holds what the last one has gathered"
+            draft.say(Kind.DIFFERS, RULE, values.loop.node, said, "save it with outlast.save if its state matters")
+
+
+def _read_behind(draft: Draft, values: Values, name: str) -> str:
+    end = draft.span(values.loop.node)[1]
+    found = (
+        dotted(node) for node in draft.below(values.scope)
+        if isinstance(node, cst.Attribute) and dotted(node.value) == name and _GATHERED.fullmatch(node.attr.value)
+        and draft.start(node) >= end
+    )  # fmt: skip
+    return next(found, "")
 
 
 def is_container(draft: Draft, origin: cst.BaseExpression | None) -> bool:
