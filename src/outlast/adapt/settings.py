@@ -5,6 +5,7 @@ No file of the program says their values. They are set in the script, right behi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -26,6 +27,11 @@ from outlast.migrate.tree import argument, dotted, positional, tail
 #: functions and fields through which settings are handed on, more than any program has
 _DEPTH = 8
 _RANKS = (Role.OUTPUT, Role.WEIGHTS, Role.DATA)
+
+#: methods of a class, whosever, that make an object of what a file says: `Config.from_yaml(path)`
+_FILLS = re.compile(
+    r"(?:from|load|parse|read)_(?:yaml|yml|json|toml|file|path|raw|obj|dict|config)(?:_\w+)?|model_validate(?:_\w+)?"
+)
 
 Stray = tuple[Sight, Role, Use]
 
@@ -133,7 +139,8 @@ def is_filled(draft: Draft, value: cst.BaseExpression) -> bool:
             named = argument(call, "data_class") or argument(call, "cls")
             is_read = tail(call.func) in ("from_dict", "structure") and named and tail(named.value) == home.name.value
             is_made = (tail(call.func) == home.name.value or is_own) and any(arg.star == "**" for arg in call.args)
-            if is_made or is_read:
+            is_told = isinstance(call.func, cst.Attribute) and tail(call.func.value) == home.name.value
+            if is_made or is_read or (is_told and _FILLS.fullmatch(tail(call.func))):
                 return True
     return False
 

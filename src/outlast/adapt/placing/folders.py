@@ -104,6 +104,10 @@ def _below(flow: Flow, use: Use) -> str:
 def _is_done(draft: Draft, guard: Guard) -> bool:
     """Whether it minds an option of the contract already."""
     node = guard.node.test if isinstance(guard.node, cst.If | cst.Assert) else draft.statement(guard.node)
+    if guard.kind == "make" and isinstance(guard.node, cst.Call):
+        # The folder itself may be called so: `cfg.output_path.mkdir()`.
+        told = argument(guard.node, "exist_ok")
+        return told is not None and any(name in draft.source(told.value) for name in PASSED)
     return any(name in draft.source(node) for name in PASSED)
 
 

@@ -29,8 +29,10 @@ def replace_others(
 
     `beside`: folders that are written in the script.
     """
-    # What the script reads from an option of the contract's name lies there already.
-    nodes = {id(use.other): use.other for use in uses if use.other is not None and tail(use.other) not in PASSED}
+    # What the script reads from an option of the contract's name lies there already; in settings, `output_path` is a
+    # name as any other one where the contract does not have it.
+    known = PASSED - ({"output_path"} - {name})
+    nodes = {id(use.other): use.other for use in uses if use.other is not None and tail(use.other) not in known}
     folders = {id(use.other) for use in uses if use.is_folder}
     filled = {id(use.other) for use in uses if is_filled(use)}
     spelled = {draft.source(node) for node in nodes.values()}
