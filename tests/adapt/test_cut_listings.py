@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checked import adapt, said
+from programs import Program
 
 from outlast.migrate.engine import Kind
 
@@ -77,3 +78,44 @@ def test_files_that_are_chosen_with_a_seed_are_told(way):
 def test_what_is_in_an_order_of_its_own_is_not_told():
     lines = "files = os.listdir('rows')\nnumbers = np.random.RandomState(1)\nweights = numbers.permutation(9)"
     assert "may list files" not in said(adapt(HEAD + "import numpy as np\n" + lines + LOOP), Kind.DIFFERS)
+
+
+PICTURES = """
+import os
+from torch.utils.data import Dataset
+class Listed(Dataset):
+    def __init__(self, folder):
+        self.names = [each for each in {listed} if each.endswith(".pt")]
+    def __len__(self):
+        return len(self.names)
+class Pictures(Listed):
+    pass
+"""
+DEALT = {
+    "by a function": "rows = Pictures('rows')\nfiles, tests = random_split(rows, [80, 20])",
+    "at once": "files, tests = random_split(Pictures('rows'), [80, 20], torch.Generator().manual_seed(1))",
+    "by numbers": "rows = Pictures('rows')\norder = list(range(len(rows)))\nnp.random.shuffle(order)\n"
+    "files = [rows.names[each] for each in order[:80]]",
+}
+IMPORTS = "import numpy as np\nfrom torch.utils.data import random_split\n"
+
+
+@pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.parametrize("way", DEALT)
+def test_lists_that_an_object_holds_which_is_dealt_out_by_chance_are_told(way, is_sorted):
+    listed = "sorted(os.listdir(folder))" if is_sorted else "os.listdir(folder)"
+    told = said(adapt(HEAD + IMPORTS + PICTURES.format(listed=listed) + DEALT[way] + LOOP), Kind.DIFFERS)
+    assert ("listdir may list files in another order" in told) is not is_sorted
+
+
+def test_so_are_those_of_another_file(tmp_path):
+    train = HEAD + IMPORTS + "from pictures import Pictures\n" + DEALT["by a function"] + LOOP
+    program = Program(tmp_path, train=train, pictures=PICTURES.format(listed="os.listdir(folder)"))
+    told = [each.message for each in program.adapt().findings if each.kind is Kind.DIFFERS]
+    assert sum("random_split then chooses others" in each for each in told) == 1
+
+
+def test_an_object_of_which_all_is_taken_is_not():
+    lines = "files = Pictures('rows').names\ncounts = np.random.permutation(9)\n"
+    text = HEAD + IMPORTS + PICTURES.format(listed="os.listdir(folder)") + lines + LOOP
+    assert "may list files" not in said(adapt(text), Kind.DIFFERS)

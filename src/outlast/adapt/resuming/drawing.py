@@ -24,16 +24,17 @@ _GLOBAL = re.compile(
     r"|(?P<torch>torch\.(?:rand|randn|randint|randperm|normal|bernoulli|multinomial|rand_like|randn_like))"
     r"|(?P<random>random\.(?:random|randint|randrange|uniform|gauss|normalvariate|choice|choices|sample|shuffle))"
 )
+_NOWHERE = 99
 #: Functions that draw from a global generator unless they are given one: by which words, at which place, from which.
 _CHOOSING = {
     "random_split": ("generator", 2, "torch"),
-    "train_test_split": ("random_state seed generator", 99, "numpy"),
+    "train_test_split": ("random_state seed generator", _NOWHERE, "numpy"),
     "KFold": ("random_state", 2, "numpy"),
     "StratifiedKFold": ("random_state", 2, "numpy"),
-    "ShuffleSplit": ("random_state", 99, "numpy"),
-    "StratifiedShuffleSplit": ("random_state", 99, "numpy"),
-    "GroupShuffleSplit": ("random_state", 99, "numpy"),
-    "resample": ("random_state", 99, "numpy"),
+    "ShuffleSplit": ("random_state", _NOWHERE, "numpy"),
+    "StratifiedShuffleSplit": ("random_state", _NOWHERE, "numpy"),
+    "GroupShuffleSplit": ("random_state", _NOWHERE, "numpy"),
+    "resample": ("random_state", _NOWHERE, "numpy"),
     "sample": ("random_state", 4, "numpy"),
 }
 #: Of the functions above, those that choose among samples; the others may as well make a first weight.
@@ -137,10 +138,11 @@ def _makes_numbers(draft: Draft, node: cst.CSTNode) -> bool:
 
 def _draws_own(draft: Draft, call: cst.Call, makers: set[str]) -> bool:
     """`train_test_split(rows, random_state=1)`, `numbers.shuffle(names)`, `torch.randperm(n, generator=numbers)`."""
-    words, *_ = _CHOOSING.get(tail(call.func), ("generator", 0, ""))
+    words, place, _ = _CHOOSING.get(tail(call.func), ("generator", _NOWHERE, ""))
     owner = call.func.value if isinstance(call.func, cst.Attribute) else None
     is_method = owner is not None and (dotted(owner) in makers or _makes_numbers(draft, owner))
-    return is_method or any(argument(call, word) is not None for word in words.split())
+    is_given = positional(call, place) is not None or any(argument(call, word) is not None for word in words.split())
+    return is_method or is_given
 
 
 def _is_seeded(draw: Draw, draft: Draft, seed: cst.Call) -> bool:

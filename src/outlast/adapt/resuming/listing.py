@@ -11,6 +11,7 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.before import Before
 from outlast.adapt.resuming.drawing import Draw
 from outlast.adapt.resuming.state import RULE
+from outlast.adapt.whole import files_of
 from outlast.migrate.context import is_prose_call
 from outlast.migrate.engine import Kind
 from outlast.migrate.tree import dotted, tail
@@ -19,6 +20,8 @@ _LISTING = re.compile(r"os\.(?:listdir|scandir|walk)|glob\.i?glob")
 _METHODS = frozenset({"iterdir", "rglob", "glob"})
 #: what comes out of these has one order, or none that matters
 _SORTS = frozenset({"len", "unique"})
+#: names between a choice and what it deals out: `order = list(range(len(rows)))`, `rows = Pictures(folder)`
+_HOPS = 2
 _FILLS = frozenset({"append", "extend", "add", "update", "insert"})
 
 
@@ -36,7 +39,60 @@ def say_listings(draws: Sequence[Draw]) -> set[int]:
                 advice = f"sort them: sorted({draft.source(listing)})"
                 draft.say(Kind.DIFFERS, RULE, listing, said + "chooses others", advice)
                 told.add(id(listing))
-    return told
+    return told | _say_held([draw for draw in draws if draw.is_choice], told)
+
+
+def _say_held(choices: Sequence[Draw], told: set[int]) -> set[int]:
+    """Name those that an object of the program holds, which is dealt out: `random_split(Pictures(folder), …)`."""
+    found: dict[int, cst.Call] = {}
+    for draw in choices:
+        for draft, home in _dealt_out(draw):
+            for listing in _listings_in(draft, home):
+                if id(listing) not in told and id(listing) not in found:
+                    found[id(listing)] = listing
+                    said = f"{tail(listing.func)} may list files in another order where they are copied anew: "
+                    said += f"{tail(draw.call.func)} then chooses others"
+                    draft.say(Kind.DIFFERS, RULE, listing, said, f"sort them: sorted({draft.source(listing)})")
+    return set(found)
+
+
+def _listings_in(draft: Draft, home: cst.ClassDef) -> Iterator[cst.Call]:
+    """Lists whose order gets to a field of a class."""
+    for listing in _listings(draft):
+        is_inside = any(each is home for each in draft.above(listing))
+        if is_inside and any(name.startswith("self.") for name in _reached(draft, listing)):
+            yield listing
+
+
+def _dealt_out(draw: Draw) -> Iterator[tuple[Draft, cst.ClassDef]]:
+    """The classes, with those that they are built on, of what a choice is given, or of what that is made of."""
+    given: list[cst.BaseExpression] = [arg.value for arg in draw.call.args]
+    classes = {
+        node.name.value: (draft, node)
+        for draft in files_of(draw.draft)
+        for node in draft.nodes
+        if isinstance(node, cst.ClassDef)
+    }
+    for _ in range(_HOPS):
+        names = {each for value in given for each in _words(draw.draft, value)}
+        bound = (node for node in draw.draft.all_assigns if any(dotted(each.target) in names for each in node.targets))
+        given += [node.value for node in bound if node.value not in given]
+    waiting = [tail(call.func) for value in given for call in _calls(draw.draft, value)]
+    seen = set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in classes and name not in seen:
+            seen.add(name)
+            yield classes[name]
+            waiting += [tail(base.value) for base in classes[name][1].bases]
+
+
+def _calls(draft: Draft, value: cst.BaseExpression) -> Iterator[cst.Call]:
+    yield from (each for each in (value, *draft.below(value)) if isinstance(each, cst.Call))
+
+
+def _words(draft: Draft, value: cst.BaseExpression) -> set[str]:
+    return {dotted(each) for each in (value, *draft.below(value)) if isinstance(each, cst.Name | cst.Attribute)}
 
 
 def _depends(draft: Draft, call: cst.Call, listing: cst.Call, names: set[str]) -> bool:
