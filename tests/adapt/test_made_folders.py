@@ -164,3 +164,22 @@ def test_the_folder_of_an_option_is_there_for_what_is_made_in_it(tmp_path):
     ran = program.run("--train_url", str(tmp_path / "deep/results"))
     assert ran.code == 0, ran.error
     assert (tmp_path / "deep/results/nets/net.txt").is_file()
+
+
+def test_what_files_begin_with_is_no_folder_where_they_are_read_again():
+    done = adapt(
+        """
+        import matplotlib.pyplot as plt
+        from PIL import Image
+        for epoch in range(3):
+            path = "out/drawn/epoch_" + str(epoch + 1) + ".png"
+            plt.savefig(path)
+        drawn = []
+        for epoch in range(3):
+            path = "out/drawn/epoch_" + str(epoch + 1) + ".png"
+            drawn.append(Image.open(path))
+        drawn[0].save("out/all.gif", append_images=drawn[1:])
+        """
+    )
+    assert 'os.makedirs(os.path.join(contract.train_url, "drawn"), exist_ok=True)' in done.text
+    assert 'epoch_"), exist_ok' not in done.text

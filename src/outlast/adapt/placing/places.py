@@ -274,9 +274,12 @@ def needed_folders(draft: Draft, paths: Paths, places: Places, value: Value) -> 
     if any(isinstance(use.other, cst.Call) and id(use.other) not in here for use in paths.others.get(Role.OUTPUT, ())):
         found.add("")
     seen = {id(use.literal) for use, _ in paths.written}
+    files = {site.text for site in places.sites if id(site.literal) in seen and not site.is_folder}
     for site in places.sites:
-        # A folder that is handed on to code of another file is there at home.
-        whole = site.text.rstrip("/") if site.is_folder else site.text.rpartition("/")[0]
+        # A folder that is handed on to code of another file is there at home. What files begin with is none, though it
+        # might be where they are read: `"out/net_" + str(epoch)`.
+        is_folder = site.is_folder and site.text not in files
+        whole = site.text.rstrip("/") if is_folder else site.text.rpartition("/")[0]
         rest = whole[cuts[id(site.literal)] :].strip("/")
         is_made = any((each + "/").startswith(_plain(whole) + "/") for each in made)
         if id(site.literal) not in seen and not is_made and not _OPEN.search(rest):
