@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from checked import adapt, said
+from programs import Program
 from stage import play
 
 from outlast.migrate.engine import Kind
@@ -83,6 +86,44 @@ def test_what_is_fetched_to_be_read_is_data(shape, tmp_path):
         (place / "a.txt").write_text("a.txt")
     played = play(done.text, tmp_path, "--data_url", str(data), "--train_url", str(out))
     assert played.output == "['a.txt']\n" and (out / "seen.txt").read_text() == "seen"
+
+
+QUESTIONS = {
+    "a question": """
+        if not os.path.exists(path):
+            urllib.request.urlretrieve("https://example.org/" + name, path)
+    """,
+    "an early return": """
+        if os.path.isfile(path):
+            return
+        print("fetching")
+        urllib.request.urlretrieve("https://example.org/" + name, path)
+    """,
+}
+
+
+@pytest.mark.parametrize("way", QUESTIONS)
+def test_a_function_that_fetches_asks_for_the_file_that_another_one_reads(way, tmp_path):
+    text = f"""
+import os, urllib.request
+HERE = os.path.dirname(os.path.abspath(__file__))
+def fetch(name):
+    path = HERE + "/" + name
+{textwrap.indent(textwrap.dedent(QUESTIONS[way]), "    ")}
+def read(name):
+    path = HERE + "/" + name
+    return open(path).read()
+fetch("a.txt")
+print(read("a.txt"))
+"""
+    told = adapt(text)
+    assert "is fetched only where --data_url does not have it" in said(told, Kind.KEPT)
+    assert "network" not in said(told, Kind.DIFFERS)
+    program = Program(tmp_path / "code", train=text)
+    program.adapt()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.txt").write_text("all of it")
+    assert program.run("--data_url", str(tmp_path / "data")).lines == ["all of it"]
 
 
 def test_what_is_only_written_is_a_result_wherever_it_comes_from():

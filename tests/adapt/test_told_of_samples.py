@@ -49,6 +49,14 @@ def test_pictures_that_may_be_dealt_ahead_are_told_of():
     assert "samples that Keras shuffles come in another order" in said(done, Kind.DIFFERS)
 
 
+@pytest.mark.parametrize("end", ["repeat()", "repeat(-1)", "repeat(count=None)", "repeat(3)"])
+def test_a_dataset_that_fit_goes_through_only_once_begins_anew(end):
+    rows = f"tf.random.set_seed(3)\nrows = {SLICES.format(f'.shuffle(9).batch(3).{end}')}\n"
+    for steps, is_one in (("steps_per_epoch=2, ", True), ("", False)):
+        told = said(adapt(f"{HEAD}{rows}model.fit(rows, {steps}epochs=3)\n"), Kind.DIFFERS)
+        assert ("repeats without end begins anew" in told) == (is_one and end != "repeat(3)")
+
+
 def test_layers_that_fit_trains_may_be_of_a_keras_that_keeps_no_numbers():
     text = f"{HEAD}{ORDERED['a folder as it is']}model.add(tf.keras.layers.Dropout(0.5))\nmodel.fit(rows, epochs=3)\n"
     assert "before Keras 3, random numbers of layers (Dropout) start anew" in said(adapt(text), Kind.DIFFERS)

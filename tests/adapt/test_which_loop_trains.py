@@ -298,3 +298,32 @@ def test_a_loop_of_another_file_that_gathers_values_is_no_training_where_a_netwo
     )
     program.adapt()
     assert "resume" not in program.text("boxes.py")
+
+
+def test_the_reason_is_that_of_the_module_which_trains(tmp_path):
+    program = Program(
+        tmp_path,
+        lib__trainer="""
+            class Trainer:
+                def __init__(self, net, rows):
+                    self.net, self.rows, self.seen = net, rows, []
+                def train_step(self):
+                    self.seen.append(self.net.learn(self.rows))
+                def train(self):
+                    for i in range(9):
+                        self.train_step()
+        """,
+        train="""
+            from lib.trainer import Trainer
+            class Net:
+                def __init__(self):
+                    self.w = 0.0
+                def learn(self, rows):
+                    self.w += sum(rows)
+                    return self.w
+            trainer = Trainer(Net(), [1.0, 2.0])
+            trainer.train()
+        """,
+    )
+    (found,) = program.adapt().by_hand
+    assert found.message == "the state of the training lies in self: self.net comes from outside of its class"

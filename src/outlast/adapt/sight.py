@@ -62,7 +62,11 @@ class Sight:
     @property
     def left_out(self) -> list[cst.CSTNode]:
         """Statements behind which the network is asked for nothing that the contract's data has."""
-        return [*self.asked, *(statement for each in self.unpacking for statement in each.statements)]
+        return [
+            *self.asked,
+            *self.paths.behind,
+            *(statement for each in self.unpacking for statement in each.statements),
+        ]
 
     @property
     def read(self) -> set[int]:
@@ -127,7 +131,7 @@ def look(
         list(pretrained.sites),
         has_weights,
         takes_weights,
-        [*find_asked(draft, seen, judged), *find_filled(draft, flow, sinks, paths)],
+        [*find_asked(draft, seen, judged), *find_filled(draft, flow, sinks, paths), *paths.asked],
         unpacking,
     )
 

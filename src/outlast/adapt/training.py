@@ -54,7 +54,7 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
         if plan is not None:
             found[path] = plan
             continue
-        if not nowhere and _TRAINS.search(module.text):
+        if not nowhere and (_TRAINS.search(module.text) or _is_of(path, absent[0].there)):
             refused.append((module, module.findings[before:]))
         module.findings[before:] = []
     if _STEPS.search("\n".join(each.text for each in (entry, *modules.values()))):
@@ -93,6 +93,11 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
     else:
         say_refusal(entry, absent[0])
     return Training()
+
+
+def _is_of(path: str, module: str) -> bool:
+    """Whether a file is the module of which the script takes what trains."""
+    return bool(module) and f"/{path}".endswith(f"/{module.replace('.', '/')}.py")
 
 
 def _is_plain(plan: Plan) -> bool:

@@ -60,7 +60,8 @@ def foreign_training(draft: Draft) -> Refusal | None:
             is_beside = where.startswith(".")
             advice = f"{adapt_there(found, name)}, or {by_hand}" if is_beside else by_hand
             said = f"{name} of {where.lstrip('.')} runs the training, out of sight here"
-            return Refusal(said, draft.statement(call), advice, is_absent=is_beside)
+            there = where.lstrip(".") if is_beside else ""
+            return Refusal(said, draft.statement(call), advice, is_absent=is_beside, there=there)
     return None
 
 

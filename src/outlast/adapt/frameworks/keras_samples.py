@@ -31,6 +31,11 @@ def tell_order(draft: Draft, call: cst.Call) -> None:
     given = named.value if named is not None else positional(call, 0)
     if _is_yielded(draft, given):
         return  # what a generator has yielded is passed over
+    if argument(call, "steps_per_epoch") is not None and _repeats_without_end(draft):
+        said = "a dataset that repeats without end begins anew after a stop: its samples come in another order"
+        advice = "leave out repeat() and steps_per_epoch, and set a seed, to have the order as without a stop"
+        draft.say(Kind.DIFFERS, RULE, call, said, advice)
+        return
     made = list(makers(draft, given)) if given is not None else []
     # One that is told its steps may be ahead of them, by another batch each time.
     is_whole = not any(argument(call, each) is not None for each in ("steps_per_epoch", "workers"))
@@ -38,6 +43,15 @@ def tell_order(draft: Draft, call: cst.Call) -> None:
     if not made or not all(ordered):
         said = "samples that Keras shuffles come in another order after a stop than without one"
         draft.say(Kind.DIFFERS, RULE, call, said)
+
+
+def _repeats_without_end(draft: Draft) -> bool:
+    """`rows.shuffle(100).repeat()`: Keras goes through it once in all epochs, and each of them ends somewhere in it."""
+    return "Dataset" in words_of(draft) and any(
+        tail(call.func) == "repeat" and all(file.source(arg.value) in ("-1", "None") for arg in call.args)
+        for file in (draft, *draft.others)
+        for call in file.calls()
+    )
 
 
 def _is_yielded(draft: Draft, node: cst.BaseExpression | None) -> bool:

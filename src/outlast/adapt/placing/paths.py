@@ -11,7 +11,7 @@ import libcst as cst
 from outlast.adapt.arguments.setup import BESIDE_CODE, CODE_FILE, Option
 from outlast.adapt.draft import Draft
 from outlast.adapt.needs import PASSED, Role
-from outlast.adapt.placing.asked import add_asked
+from outlast.adapt.placing.asked import add_asked, add_asked_data
 from outlast.adapt.placing.choosing import find_chosen
 from outlast.adapt.placing.configs import Entry, take_entries
 from outlast.adapt.placing.flow import Flow
@@ -88,6 +88,8 @@ class Paths:
     fed: set[int] = field(default_factory=set)  # calls that will read from where the contract says
     stems: set[str] = field(default_factory=set)  # options that names are put right behind: `args.out + "net.pth"`
     unmade: set[str] = field(default_factory=set)  # options of folders that other files write to, and nobody makes
+    asked: list[cst.If] = field(default_factory=list)  # questions behind which data is fetched, by other functions
+    behind: list[cst.CSTNode] = field(default_factory=list)  # the statements that do so
     is_saving: bool = False  # something is written, wherever that is
     is_behind: bool = False  # a place is joined behind the code's folder: only an absolute one takes its place
 
@@ -236,6 +238,7 @@ def find_paths(
     found.seen = set(by_literal) | ours
     found.known = {key for key, uses in by_literal.items() if any(use.role for use in uses)} | ours | flow.filled
     add_asked(draft, found, ways)
+    add_asked_data(draft, found, ways)
     lift_data(draft, flow.spelling, found.others)
     found.others = by_place(draft, found.others)
     inside = {id(node) for node in found.nodes()}

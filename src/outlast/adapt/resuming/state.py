@@ -47,10 +47,11 @@ class Refusal(Exception):
         kind: Kind = Kind.HAND,
         *,
         is_absent: bool = False,
+        there: str = "",
     ) -> None:
-        """`is_absent`: the file has no training; another one of the program may."""
+        """`is_absent`: the file has no training; another one of the program may, and `there` is its module if known."""
         super().__init__(why)
-        self.node, self.advice, self.kind, self.is_absent = node, advice, kind, is_absent
+        self.node, self.advice, self.kind, self.is_absent, self.there = node, advice, kind, is_absent, there
 
 
 @dataclass(frozen=True)
