@@ -183,3 +183,21 @@ def test_what_files_begin_with_is_no_folder_where_they_are_read_again():
     )
     assert 'os.makedirs(os.path.join(contract.train_url, "drawn"), exist_ok=True)' in done.text
     assert 'epoch_"), exist_ok' not in done.text
+
+
+def test_a_folder_that_rounds_set_is_not_looked_for_in_the_checkpoint_by_a_second_adapt():
+    done = adapt("""
+        import os
+        import torch
+
+        net = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        folder = "./saved"
+        for epoch in range(3):
+            if epoch == 1:
+                folder = os.path.join(folder, "later")
+            net(torch.ones(1)).sum().backward()
+            optimizer.step()
+            torch.save(net.state_dict(), os.path.join(folder, "net.pt"))
+    """)
+    assert 'folder = contract.train_url or "./saved"' in done.text and 'folder = resumed["folder"]' in done.text

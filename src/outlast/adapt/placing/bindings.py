@@ -92,6 +92,8 @@ class Bindings:
         return owner == "self" or owner in opened or self._draft.resolve(node).startswith("os.")
 
     def _note(self, node: cst.CSTNode) -> None:
+        if isinstance(node, cst.Assign) and self._is_put_back(node.value):
+            return
         if isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None:
             targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
             for target in targets:
@@ -112,6 +114,12 @@ class Bindings:
         elif isinstance(node, cst.AugAssign | cst.For | cst.CompFor):
             for name in names(node.target):
                 self.assigned.setdefault((id(self._draft.scope(node)), name), []).append(cst.Ellipsis())
+
+    def _is_put_back(self, value: cst.BaseExpression) -> bool:
+        """Whether an earlier adaptation takes a value from its checkpoint, which had it from elsewhere in this file."""
+        if not {"resume_path", "resumed"} <= self._draft.words:
+            return False
+        return any(isinstance(each, cst.Name) and each.value == "resumed" for each in self._draft.below(value))
 
     def _is_instead(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether a line runs only where the other one does not: behind `else`, or `except`."""
