@@ -315,15 +315,76 @@ def test_the_reason_is_that_of_the_module_which_trains(tmp_path):
         """,
         train="""
             from lib.trainer import Trainer
-            class Net:
-                def __init__(self):
-                    self.w = 0.0
-                def learn(self, rows):
-                    self.w += sum(rows)
-                    return self.w
+            from nets import Net
             trainer = Trainer(Net(), [1.0, 2.0])
             trainer.train()
         """,
     )
     (found,) = program.adapt().by_hand
     assert found.message == "the state of the training lies in self: self.net comes from outside of its class"
+
+
+@pytest.mark.parametrize("until", ["2 ", "4 "])
+def test_what_a_trainer_of_a_module_is_handed_goes_on_where_it_is(until, tmp_path):
+    program = Program(
+        tmp_path,
+        lib__layers="""
+            import numpy as np
+            class Scale:
+                def __init__(self, w):
+                    self.w, self.slope = w, None
+                def backward(self, rows):
+                    self.slope = np.array([(self.w * rows - 2 * rows).sum()])
+            class Slow:
+                rate = 0.01
+                def __init__(self, rate):
+                    self.rate, self.count = rate, 0
+                def update(self, params, slopes):
+                    self.count += 1
+                    for key in params:
+                        params[key] -= self.rate / self.count * slopes[key]
+        """,
+        lib__trainer="""
+            import numpy as np
+            from lib.layers import *
+            class Trainer:
+                def __init__(self, net, rows, optimizer="Slow", options={}):
+                    self.net, self.rows, self.seen = net, rows, []
+                    kinds = {"slow": Slow}
+                    self.optimizer = kinds[optimizer.lower()](**options)
+                def train_step(self):
+                    some = self.rows[np.random.choice(4, 2)]
+                    self.optimizer.update(self.net.params, self.net.slopes(some))
+                    self.seen.append(self.net.params["w"].sum())
+                def train(self):
+                    for i in range(6):
+                        self.train_step()
+                        print(i, self.seen[-1])
+        """,
+        train="""
+            import numpy as np
+            from lib.trainer import Trainer
+            from lib.layers import *
+            class Net:
+                def __init__(self):
+                    self.params = {"w": np.ones(1)}
+                    self.layers = [Scale(self.params["w"])]
+                def slopes(self, rows):
+                    for layer in self.layers:
+                        layer.backward(rows)
+                    return {"w": self.layers[0].slope}
+            np.random.seed(3)
+            net = Net()
+            trainer = Trainer(net, np.arange(4.0), options={"rate": 0.05})
+            trainer.train()
+            print(net.params["w"], net.layers[0].w)
+        """,
+    )
+    whole = program.run().lines
+    assert not program.adapt().by_hand
+    text = program.text("lib/trainer.py")
+    assert text.count("time.monotonic() + max(30, ") == 1
+    (tmp_path / "lib/trainer.py").write_text(text.replace("time.monotonic() + max(30, ", "0 * max(30, "))
+    environ = {"OUTLAST_CHECKPOINT": str(tmp_path / "kept")}
+    assert program.run(until=until, environ=environ).lines == whole[: int(until) + 1]
+    assert program.run(environ=environ).lines == whole[int(until) :]

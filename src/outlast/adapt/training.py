@@ -10,6 +10,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.resume import Plan, plan_resume, say_refusal
+from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.own import find_own_resume, say_asked
 from outlast.adapt.resuming.rounds import again_elsewhere, are_alternatives, leading_to, repeated_at
 from outlast.adapt.resuming.state import RULE, Refusal
@@ -57,9 +58,14 @@ def find_training(entry: Draft, modules: Mapping[str, Draft]) -> Training:
         if not nowhere and (_TRAINS.search(module.text) or _is_of(path, absent[0].there)):
             refused.append((module, module.findings[before:]))
         module.findings[before:] = []
-    if _STEPS.search("\n".join(each.text for each in (entry, *modules.values()))):
-        # Where a network is trained, a loop that only carries values on does something else.
+    files = (entry, *modules.values())
+    if _STEPS.search("\n".join(each.text for each in files)) and any(map(frameworks_of, files)):
+        # Where a network is trained, a loop that only carries values on does something else; one of numpy is plain.
         found = {path: plan for path, plan in found.items() if not _is_plain(plan)}
+    named = next((path for path in modules if _is_of(path, absent[0].there)), "")
+    if named in found or (named and "OUTLAST_CHECKPOINT" in modules[named].text):
+        # The script says whose loop it starts: those of other modules are parts of its rounds.
+        found = {path: plan for path, plan in found.items() if path == named}
     if len(found) == 1:
         ((path, plan),) = found.items()
         again = _again(entry, modules[path], plan)

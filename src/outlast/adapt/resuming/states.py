@@ -13,6 +13,7 @@ from outlast.adapt.resuming.counters import is_named
 from outlast.adapt.resuming.filled import filled_parameters
 from outlast.adapt.resuming.kept import global_names, kept_fields, kept_values
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.plain_classes import makers_of, plain_classes
 from outlast.adapt.resuming.rounds import repeated_at, started
 from outlast.adapt.resuming.state import PASSING, Refusal, State
 from outlast.adapt.resuming.tracked import Tracked
@@ -83,7 +84,9 @@ def changes_self(draft: Draft, values: Values) -> bool:
 def _fields_of(holder: str, draft: Draft, values: Values, uses: Uses) -> list[str]:
     """Fields of an object that a training in plain Python may change. `Refusal` where one cannot be kept."""
     known = {
-        name: origin for name, origin in uses.known.items() if name.startswith(f"{holder}.") and name.count(".") == 1
+        name: origin
+        for name, origin in uses.known.items()
+        if name.startswith(f"{holder}.") and name.count(".") == holder.count(".") + 1
     }
     strangers = [base for home in uses.holders.get(holder, []) for base in home.bases
                  if not _is_plain_base(base, uses.holders[holder])]  # fmt: skip
@@ -92,12 +95,14 @@ def _fields_of(holder: str, draft: Draft, values: Values, uses: Uses) -> list[st
         raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
     files = {id(each): each for each in (draft, *(draft.home(home) for home in uses.holders[holder]))}.values()
     own = {node.name.value for each in files for node in each.nodes if isinstance(node, cst.ClassDef)}
-    changing, kept = uses.changing(holder), []
+    changing, kept, plain = uses.changing(holder), list[str](), plain_classes(draft)
     for name, origin in known.items():
         first = changing.get(name, origin)
-        makers = [draft.home(call).resolve(call.func) or tail(call.func) for call in (first, *draft.calls(first)) if
-                  isinstance(call, cst.Call) and not _is_of_result(call)] if first is not None else []  # fmt: skip
-        is_kept = all(each in own or each.startswith("numpy.") or each in _BUILT_IN for each in makers)
+        makers = list(makers_of(draft, first))
+        is_kept = all(
+            each in own or each.startswith("numpy.") or each in _BUILT_IN or each.rpartition(".")[2] in plain
+            for each in makers
+        )
         is_kept = is_kept or _is_computed(draft, uses, name)
         is_used = bool(uses.methods[name]) and not isinstance(first, cst.Attribute | cst.Integer | cst.Float)
         is_state = name in changing or (bool(makers) and name in uses.used) or is_used
@@ -106,15 +111,13 @@ def _fields_of(holder: str, draft: Draft, values: Values, uses: Uses) -> list[st
             raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
         if is_state and (name in changing or not isinstance(first, cst.Name)):
             kept.append(name)
+        elif is_state and name in uses.holders and name.count(".") == 1:
+            # It was handed in, and whoever has done so goes on using it: it gets its fields back, not another object.
+            kept += _fields_of(name, draft, values, uses)
         elif is_state:
             said = f"the state of the training lies in {holder}: {name} comes from outside of its class"
             raise Refusal(said, values.loop.node, "use outlast.epochs and outlast.save")
     return kept
-
-
-def _is_of_result(call: cst.Call) -> bool:
-    """`np.zeros(3).astype(int)`: what the inner call makes tells what this is."""
-    return isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Call)
 
 
 def _is_computed(draft: Draft, uses: Uses, name: str) -> bool:
