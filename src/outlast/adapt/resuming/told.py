@@ -132,9 +132,10 @@ def say_workers(draft: Draft, state: State) -> None:
     """Workers of a loader that stay alive draw on and on; those of a stint begin anew."""
     if state.kind == "torch":
         _say_drawing_samples(draft, state)
-    for name, call in calls_of(draft):
+    # A function of a library hands such a word on to its loaders: `split(rows, persistent_workers=True)`.
+    for _, call in calls_of(draft):
         kept = argument(call, "persistent_workers")
-        if kept is not None and name.endswith("DataLoader") and getattr(kept.value, "value", "") != "False":
+        if kept is not None and getattr(kept.value, "value", "") != "False":
             said = "workers that stay alive begin anew in each stint: what they and the order draw differs after a stop"
             draft.home(call).say(Kind.DIFFERS, RULE, call, said, "persistent_workers=False gives the same numbers")
             return
