@@ -78,7 +78,7 @@ def count(draft: Draft, counted: list[Counted]) -> None:
 
     def make() -> tuple[str]:
         name = draft.free("ResumedGenerator")
-        draft.add_on_top([line.format(name) for line in _CLASS])
+        draft.add_on_top(["", *(line.format(name) for line in _CLASS)])
         return (name,)
 
     for each in counted:

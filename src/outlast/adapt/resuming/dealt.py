@@ -95,7 +95,7 @@ def _helper(draft: Draft, word: str, lines: Sequence[str]) -> str:
         name, torch = draft.free(word), draft.names.name_for("torch", [draft.module])
         if not torch:
             draft.need_import("torch")
-        draft.add_on_top([line.format(name, torch or "torch") for line in lines])
+        draft.add_on_top(["", *(line.format(name, torch or "torch") for line in lines)])
         return (name,)
 
     (name,) = draft.once(word, make)
