@@ -64,7 +64,7 @@ class Firsts:
         for path in self.begun:
             nowhere_if(draft, path, going_on)
         for log in self.logs:
-            log.go_on(draft, going_on)
+            self._add_behind(draft.statement(log.call), log.go_on(draft, names.folder, names.path))
         return True
 
     def _add_behind(self, made: cst.CSTNode, lines: list[str]) -> None:

@@ -30,12 +30,21 @@ class Log:
     call: cst.Call
     mode: cst.SimpleString
 
-    def go_on(self, draft: Draft, going_on: str) -> None:
-        """Let it be emptied by the first stint alone."""
+    def go_on(self, draft: Draft, folder: str, path: str) -> list[str]:
+        """Let it be emptied by the first stint alone, by lines behind its opening.
+
+        Each stint opens it to add to it: a file that is open to be written anew may be a checkpoint that is not whole
+        yet, and nothing beside it would be kept as long as it is open.
+        """
         written = self.mode.value
-        draft.replace(self.mode, f"{written.replace('w', 'a')} if {going_on} else {written}")
+        draft.replace(self.mode, f"{written.replace('w', 'a')} if {folder} else {written}")
         said = f"{draft.source(self.call)} empties the file no more after a stop: the rounds have written to it since"
         draft.say(Kind.CHANGED, _RULE, self.call, said)
+        return [
+            f"if {folder} and not os.path.exists({path}):",
+            f"    {self.name}.seek(0)",
+            f"    {self.name}.truncate()",
+        ]
 
 
 def find_logs(draft: Draft, values: Values) -> tuple[Log, ...]:
