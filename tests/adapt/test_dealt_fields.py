@@ -85,6 +85,15 @@ def write(first="pass", before="pass", draw="x, y = self.next_batch()"):
     return HEAD + STEP + SOLVER.format(first=first, before=before, draw=draw)
 
 
+def must_go_on(text, done, kill_after, run, tmp_path):
+    """What is killed behind some lines says the others when it is started again, and all of them without options."""
+    lines = run(text).output.splitlines()
+    assert run(done.text).output.splitlines() == lines, "without the options nothing may change"
+    flags = "--train_url", str(tmp_path / "out")
+    assert run(done.text, *flags, kill_after=kill_after).was_killed
+    assert run(done.text, *flags).output.splitlines() == lines[kill_after - 1 :], done.text
+
+
 @pytest.mark.parametrize(
     "parts",
     [
@@ -97,13 +106,9 @@ def write(first="pass", before="pass", draw="x, y = self.next_batch()"):
 @pytest.mark.parametrize("kill_after", [2, 4])
 def test_an_iterator_that_an_object_holds_goes_on_where_it_was(parts, kill_after, run, tmp_path):
     text = write(**parts)
-    lines = run(text).output.splitlines()
     done = adapt(text)
     assert "starts anew" not in said(done, Kind.DIFFERS) and "self.batches" in said(done, Kind.CHANGED)
-    assert run(done.text).output.splitlines() == lines, "without the options nothing may change"
-    flags = "--train_url", str(tmp_path / "out")
-    assert run(done.text, *flags, kill_after=kill_after).was_killed
-    assert run(done.text, *flags).output.splitlines() == lines[kill_after - 1 :], done.text
+    must_go_on(text, done, kill_after, run, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -130,13 +135,9 @@ def test_a_function_that_goes_through_a_loader_without_end_goes_on_where_it_was(
     else:
         text = write(before="other_loader = again(self.other_loader)", draw="x, y = next(other_loader)")
     text = text.replace("class Loader:", CYCLES[way] + "\n\nclass Loader:")
-    lines = run(text).output.splitlines()
     done = adapt(text)
     assert "starts anew" not in said(done, Kind.DIFFERS) and "ResumedCycle(again, self.other_loader)" in done.text
-    assert run(done.text).output.splitlines() == lines, "without the options nothing may change"
-    flags = "--train_url", str(tmp_path / "out")
-    assert run(done.text, *flags, kill_after=kill_after).was_killed
-    assert run(done.text, *flags).output.splitlines() == lines[kill_after - 1 :], done.text
+    must_go_on(text, done, kill_after, run, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -59,10 +59,8 @@ SHAPES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_places_are_known_when_a_module_is_imported(shape, tmp_path):
-    words, modules = SHAPES[shape]
-    program = Program(tmp_path / "code", train=TRAIN.format(**words), **modules)
+def must_know_its_places(program, tmp_path):
+    """It does what it did where its data lie beside it, and where the options say."""
     (program.folder / "data").mkdir()
     (program.folder / "data" / "points.csv").write_text(POINTS)
     expected = program.run()
@@ -75,6 +73,13 @@ def test_places_are_known_when_a_module_is_imported(shape, tmp_path):
     there = program.run("--data_url", str(tmp_path / "given"), "--train_url", str(tmp_path / "results"))
     assert there.lines == expected.lines, there.error
     assert (tmp_path / "results" / "model.pt").exists()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_places_are_known_when_a_module_is_imported(shape, tmp_path):
+    words, modules = SHAPES[shape]
+    program = Program(tmp_path / "code", train=TRAIN.format(**words), **modules)
+    must_know_its_places(program, tmp_path)
 
 
 WITHIN = """
@@ -125,14 +130,4 @@ BELOW_LINES = """
 def test_an_import_may_stand_below_lines_that_are_none(tmp_path):
     modules = SHAPES["an object that is made when its module is imported"][1]
     program = Program(tmp_path / "code", train=BELOW_LINES, **modules)
-    (program.folder / "data").mkdir()
-    (program.folder / "data" / "points.csv").write_text(POINTS)
-    expected = program.run()
-    assert expected.code == 0, expected.error
-    program.adapt()
-    plain = program.run()
-    assert plain.lines == expected.lines, plain.error
-    (program.folder / "data").rename(tmp_path / "given")
-    there = program.run("--data_url", str(tmp_path / "given"), "--train_url", str(tmp_path / "results"))
-    assert there.lines == expected.lines, there.error
-    assert (tmp_path / "results" / "model.pt").exists()
+    must_know_its_places(program, tmp_path)
