@@ -11,8 +11,8 @@ from outlast.adapt.frameworks.foreign import foreign_training
 from outlast.adapt.libraries import is_library
 from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.counters import is_outermost
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.rounds import leading_to, repeated_at
-from outlast.adapt.resuming.state import Refusal
 from outlast.adapt.resuming.told import adapt_there
 from outlast.adapt.whole import files_of, roots_of
 from outlast.migrate.engine import Kind

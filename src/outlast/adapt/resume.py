@@ -35,6 +35,7 @@ from outlast.adapt.resuming.numbered import find_numbered, keep_numbered
 from outlast.adapt.resuming.own import OwnResume, find_own_resume, is_on, say_asked
 from outlast.adapt.resuming.own_tables import added_to
 from outlast.adapt.resuming.proven import Proof
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.renewed import changes_counter, is_due_next, keep_renewed
 from outlast.adapt.resuming.rounds import (
     are_ways,
@@ -50,7 +51,7 @@ from outlast.adapt.resuming.sessions import runs_training, session_of, session_s
 from outlast.adapt.resuming.stamped import Stamped, find_stamped
 from outlast.adapt.resuming.stamped_settings import find_settings
 from outlast.adapt.resuming.stamps import find_given_stamps, find_stamps, keep_stamps, say_stamps
-from outlast.adapt.resuming.state import NETWORKS, RULE, Refusal, State
+from outlast.adapt.resuming.state import NETWORKS, RULE, State
 from outlast.adapt.resuming.states import (
     changes_held,
     changes_self,

@@ -12,8 +12,9 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resume import Plan, plan_resume, say_refusal
 from outlast.adapt.resuming.bringing import frameworks_of
 from outlast.adapt.resuming.own import find_own_resume, say_asked
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.rounds import again_elsewhere, are_alternatives, leading_to, repeated_at
-from outlast.adapt.resuming.state import RULE, Refusal
+from outlast.adapt.resuming.state import RULE
 from outlast.migrate.engine import Finding, Kind
 from outlast.migrate.tree import tail
 

@@ -11,18 +11,10 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import parameters_of
 from outlast.adapt.resuming.modules import is_helper, own_modules
 from outlast.adapt.resuming.parts import chosen
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
 from outlast.adapt.resuming.scopes import parameters
-from outlast.adapt.resuming.state import (
-    ENVIRON,
-    RULE,
-    Names,
-    Refusal,
-    load_line,
-    place_lines,
-    save_lines,
-    torch_name,
-)
+from outlast.adapt.resuming.state import ENVIRON, RULE, Names, load_line, place_lines, save_lines, torch_name
 from outlast.adapt.resuming.state import torch_random as random_lines
 from outlast.adapt.wrapping import Fitted, add_argument
 from outlast.migrate.engine import Kind

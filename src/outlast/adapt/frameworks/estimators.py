@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from outlast.adapt.draft import Draft
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.stamps import find_given_stamps, keep_stamps
-from outlast.adapt.resuming.state import RULE, Refusal
+from outlast.adapt.resuming.state import RULE
 from outlast.adapt.wrapping import Fitted
 from outlast.migrate.engine import Kind
 

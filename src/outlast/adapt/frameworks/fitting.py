@@ -10,8 +10,9 @@ from outlast.adapt.frameworks.library_callbacks import are_begun_anew, library_f
 from outlast.adapt.resuming.cells import are_spread, say_split
 from outlast.adapt.resuming.counters import find_counting
 from outlast.adapt.resuming.parameters import FIRST_PROCESS
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.rounds import refuse_repeated
-from outlast.adapt.resuming.state import RULE, Names, Refusal, place_lines
+from outlast.adapt.resuming.state import RULE, Names, place_lines
 from outlast.adapt.whole import calls_of, is_seeded
 from outlast.adapt.wrapping import Fitted, add_helpers
 from outlast.migrate.engine import Kind

@@ -6,7 +6,7 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.makers import class_path, makers
-from outlast.adapt.resuming.state import Refusal
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.told import adapt_there
 from outlast.migrate.tree import dotted, tail
 

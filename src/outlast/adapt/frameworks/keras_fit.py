@@ -12,8 +12,9 @@ from outlast.adapt.frameworks.keras_samples import tell_order
 from outlast.adapt.frameworks.makers import may_run
 from outlast.adapt.resuming.counters import find_loops, find_while_loops
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.rounds import are_alternatives, may_count, refuse_repeated, repeated_at
-from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal
+from outlast.adapt.resuming.state import ENVIRON, RULE
 from outlast.adapt.resuming.told import draws_by_itself, say_layers, say_mapped
 from outlast.adapt.resuming.tracked import Tracked
 from outlast.adapt.whole import roots_of, words_of

@@ -11,8 +11,9 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.gathered import Gathered, gathered_fields, gathered_names
 from outlast.adapt.frameworks.makers import class_path, makers, may_run
 from outlast.adapt.resuming.generators import random_sources
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.rounds import are_alternatives, may_count, refuse_repeated, repeated_at
-from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal, call_lines
+from outlast.adapt.resuming.state import ENVIRON, RULE, call_lines
 from outlast.adapt.whole import roots_of, search
 from outlast.adapt.wrapping import add_argument, add_helpers, wrap_method
 from outlast.migrate.engine import Kind

@@ -10,8 +10,9 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.frameworks.makers import class_path, is_of_program, makers, may_run
 from outlast.adapt.resuming.generators import whole_module
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.rounds import are_alternatives, refuse_repeated
-from outlast.adapt.resuming.state import ENVIRON, RULE, Refusal
+from outlast.adapt.resuming.state import ENVIRON, RULE
 from outlast.adapt.whole import roots_of, words_of
 from outlast.adapt.wrapping import Fitted, add_helpers, wrap_method
 from outlast.migrate.engine import Kind

@@ -16,7 +16,8 @@ from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.libraries import is_library
 from outlast.adapt.resuming.celluses import CellUses, bases_of, last
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.state import RULE, Refusal, State
+from outlast.adapt.resuming.refusal import Refusal
+from outlast.adapt.resuming.state import RULE, State
 from outlast.adapt.resuming.trained import kept_beside
 from outlast.adapt.resuming.uses import CALLED
 from outlast.adapt.whole import calls_of, files_of, is_seeded, search, words_of

@@ -14,8 +14,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.behind import is_variable
 from outlast.adapt.resuming.loops import Values, targets_of
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.renewed import renewed
-from outlast.adapt.resuming.state import Refusal
 from outlast.adapt.resuming.unkept import NOT_KEPT
 from outlast.migrate.tree import tail
 

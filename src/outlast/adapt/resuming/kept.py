@@ -11,8 +11,9 @@ from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.arrays import is_table
 from outlast.adapt.resuming.given_back import is_container_given_back
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.shuffled import is_shuffled
-from outlast.adapt.resuming.state import PASSING, RULE, Refusal
+from outlast.adapt.resuming.state import PASSING, RULE
 from outlast.adapt.resuming.unkept import NOT_KEPT, unkept_in, unkept_in_field
 from outlast.adapt.resuming.visible import Visible
 from outlast.migrate.engine import Kind

@@ -9,7 +9,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.elsewhere import function_elsewhere
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.state import Refusal
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.migrate.tree import dotted, tail
 
 

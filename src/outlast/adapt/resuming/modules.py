@@ -18,8 +18,8 @@ from outlast.adapt.libraries import is_library
 from outlast.adapt.resuming import ranks
 from outlast.adapt.resuming.handed import handed_as
 from outlast.adapt.resuming.loops import Values, parameters_of
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.scopes import own_classes, seen_elsewhere
-from outlast.adapt.resuming.state import Refusal
 from outlast.adapt.resuming.uses import CALLED, STEPPED, Uses
 from outlast.adapt.whole import roots_of, words_of
 from outlast.migrate.tree import dotted, positional, tail

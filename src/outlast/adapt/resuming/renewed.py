@@ -15,7 +15,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.counters import is_plain_read
 from outlast.adapt.resuming.loops import Values, targets_of
-from outlast.adapt.resuming.state import Refusal
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.migrate.tree import tail
 
 #: calls that make what no file should hold: `DataLoader(…)`, `make_loader(…)`, `iter(…)`

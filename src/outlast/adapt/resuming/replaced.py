@@ -13,7 +13,7 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.parts import parts_of
-from outlast.adapt.resuming.state import Refusal
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.migrate.tree import positional, tail
 
 _CHOSEN = re.compile("requires_grad")

@@ -13,7 +13,7 @@ from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.needs import PASSED
 from outlast.adapt.resuming.parts import parts_of
 from outlast.adapt.resuming.ranks import are_several
-from outlast.adapt.resuming.state import Refusal
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.whole import roots_of
 from outlast.migrate.tree import argument, dotted, tail
 

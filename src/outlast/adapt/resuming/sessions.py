@@ -9,7 +9,8 @@ import libcst as cst
 from outlast.adapt.draft import Draft
 from outlast.adapt.resuming.kept import kept_fields, kept_values
 from outlast.adapt.resuming.loops import Values
-from outlast.adapt.resuming.state import Refusal, State
+from outlast.adapt.resuming.refusal import Refusal
+from outlast.adapt.resuming.state import State
 from outlast.adapt.resuming.states import dealt_fields
 from outlast.adapt.resuming.uses import Uses
 from outlast.adapt.whole import files_of, roots_of

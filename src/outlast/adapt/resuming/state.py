@@ -36,16 +36,6 @@ PASSING = frozenset(
 _CUDA = re.compile(r"[\"']cuda|\btorch\.accelerator\b|\bcurrent_accelerator\b")
 
 
-class Refusal(Exception):
-    """Why a script is not made to resume, where, and what to do about it."""
-
-    def __init__(self, why: str, node: cst.CSTNode | None = None, advice: str = "", kind: Kind = Kind.HAND,
-                 *, is_absent: bool = False, there: str = "") -> None:  # fmt: skip
-        """`is_absent`: the file has no training; another one of the program may, and `there` is its module if known."""
-        super().__init__(why)
-        self.node, self.advice, self.kind, self.is_absent, self.there = node, advice, kind, is_absent, there
-
-
 @dataclass(frozen=True)
 class State:
     """What goes into a checkpoint: objects with a `state_dict`, generators, and values that are kept as they are."""

@@ -14,8 +14,9 @@ from outlast.adapt.resuming.filled import filled_parameters
 from outlast.adapt.resuming.kept import global_names, kept_fields, kept_values
 from outlast.adapt.resuming.loops import Values
 from outlast.adapt.resuming.plain_classes import makers_of, plain_classes
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.rounds import repeated_at, started
-from outlast.adapt.resuming.state import PASSING, Refusal, State
+from outlast.adapt.resuming.state import PASSING, State
 from outlast.adapt.resuming.tracked import Tracked
 from outlast.adapt.resuming.unkept import NOT_KEPT
 from outlast.adapt.resuming.uses import Uses

@@ -14,8 +14,9 @@ import libcst as cst
 
 from outlast.adapt.draft import Draft, Scope
 from outlast.adapt.resuming.loops import Values
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.save_counters import save_counters
-from outlast.adapt.resuming.state import RULE, Refusal
+from outlast.adapt.resuming.state import RULE
 from outlast.adapt.resuming.tensors import dealt
 from outlast.adapt.resuming.told import draws_by_itself, say_layers, say_mapped
 from outlast.adapt.resuming.unbuilt import is_built_late

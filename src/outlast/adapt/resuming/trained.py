@@ -24,10 +24,11 @@ from outlast.adapt.resuming.modes import find_modes
 from outlast.adapt.resuming.modules import Modules, find_modules, find_optimizers, is_helper, is_inside, is_tensor
 from outlast.adapt.resuming.parts import targets_in
 from outlast.adapt.resuming.read_again import can_be_read_again, is_archive
+from outlast.adapt.resuming.refusal import Refusal
 from outlast.adapt.resuming.replaced import refuse_replaced
 from outlast.adapt.resuming.scopes import global_names
 from outlast.adapt.resuming.settings import set_fields
-from outlast.adapt.resuming.state import RULE, Refusal, State
+from outlast.adapt.resuming.state import RULE, State
 from outlast.adapt.resuming.thawed import is_thawing
 from outlast.adapt.resuming.turns import turned
 from outlast.adapt.resuming.unkept import NOT_KEPT, is_no_value, unkept_in_field
